@@ -177,6 +177,11 @@ class Result:
         """
         return self._result.error_histogram()
 
+    @cached_property
+    def drives(self) -> list[Result]:
+        """Of an array: the results of its drives, in the order of ``summary["array"]["drives"]``. Empty of a drive alone."""
+        return [Result(drive) for drive in self._result.drives()]
+
     @property
     def scenario_toml(self) -> str:
         """The resolved scenario, as in ``scenario.toml``: every key with its value. Running it again gives the same numbers."""

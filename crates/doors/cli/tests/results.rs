@@ -53,14 +53,15 @@ fn an_array_that_is_stopped_in_its_forecast_is_marked() {
     let (code, told) = stopped(&["run", "f.toml", "--out", "o", "--quiet"], folder.path(), "-INT");
     assert_eq!(code, Some(130), "{told}");
     let read = |name: &str| std::fs::read_to_string(folder.path().join("o").join(name)).unwrap();
-    let array: serde_json::Value = serde_json::from_str(&read("array.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&read("summary.json")).unwrap();
+    let array = &summary["array"];
     assert!(array["interrupted"].is_string() && array["forecast"].is_null(), "{array}");
     assert!(read("manifest.json").contains("\"interrupted\": true"), "{}", read("manifest.json"));
     assert!(read("report.html").contains("Interrupted") && told.contains("Interrupted"), "{told}");
     // The next run of it is whole.
     let whole = ["run", "f.toml", "--out", "o", "--quiet", "--set", "forecast.arrays=100"];
     assert_eq!(run(&whole, folder.path()).0, 0);
-    assert!(!read("manifest.json").contains("interrupted") && !read("array.json").contains("interrupted"));
+    assert!(!read("manifest.json").contains("interrupted") && !read("summary.json").contains("interrupted"));
 }
 
 #[test]
@@ -474,4 +475,56 @@ fn pictures_are_written_over_their_own_and_over_nothing_else() {
     assert!(code == 2 && stderr.contains("--figures ./o: holds results"), "{stderr}");
     let (code, _, stderr) = run(&["report", "o", "--format", "svg"], at);
     assert!(code == 2 && stderr.contains("--figures"), "{stderr}");
+}
+
+/// A sweep of an array over its settings and over seeds: each cell has its drives, the grid the array's figures, and what was there is not run again.
+#[test]
+fn an_array_is_swept_and_has_seeds_as_a_drive_has() {
+    let text = "[drive]\nlogical-capacity = \"2 MiB\"\nspare-factor = \"15 %\"\npages-per-block = 16\nendurance = 30\n\
+                initial = { erase-count = 5, erase-count-spread = 0.5 }\n[until]\nend-of-life = true\n\
+                [array]\nlayout = \"raid\"\njournal = \"none\"\n[[array.member]]\ncount = 4\n";
+    let folder = folder_with("a.toml", text);
+    let sweep = ["run", "a.toml", "--sweep", "array.code=xor,pq", "--seeds", "2", "--out", "g", "--quiet"];
+    let (code, told, stderr) = run(&sweep, folder.path());
+    assert_eq!((code, stderr.as_str()), (0, ""), "{told}");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let grid = read("g/grid.csv");
+    let head: Vec<&str> = grid.lines().next().unwrap().split(',').collect();
+    let column = |name: &str| head.iter().position(|found| *found == name).unwrap();
+    let cells: Vec<Vec<f64>> = grid
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').map(|field| field.parse().unwrap_or(f64::NAN)).collect())
+        .collect();
+    // Two parities stand a death more and take more of each drive.
+    let (first, writes) = (column("array.first_death_at"), column("end.at_drive_writes"));
+    assert!(cells.len() == 2 && cells.iter().all(|cell| cell[first] > 0.0 && cell[first] <= cell[writes]), "{grid}");
+    let capacity = column("capacity.logical_bytes_initial");
+    assert!(cells[1][capacity] < cells[0][capacity], "{grid}");
+    // Seeds are those of the members, too: they begin with other wear.
+    let mean = |name: &str| {
+        let drive: serde_json::Value = serde_json::from_str(&read(name)).unwrap();
+        drive["wear"]["erase_count_mean_at_start"].as_f64().unwrap()
+    };
+    let runs: Vec<String> = read("g/manifest.json")
+        .lines()
+        .filter_map(|line| Some(line.split_once("\"folder\": \"")?.1.trim_end_matches("\",").to_owned()))
+        .collect();
+    assert_eq!(runs.len(), 4, "{runs:?}");
+    let of = |run: &str, drive: u32| mean(&format!("g/{run}/drive-{drive}/summary.json"));
+    assert!(of(&runs[0], 0) != of(&runs[1], 0) && of(&runs[0], 0) != of(&runs[0], 1));
+    assert_eq!(of(&runs[0], 0), of(&runs[2], 0));
+    // A cell that is gone is run again, and no other.
+    std::fs::remove_dir_all(folder.path().join("g").join(&runs[1])).unwrap();
+    let before = std::fs::metadata(folder.path().join("g").join(&runs[0]).join("summary.json")).unwrap();
+    assert_eq!(run(&sweep, folder.path()).0, 0);
+    let after = std::fs::metadata(folder.path().join("g").join(&runs[0]).join("summary.json")).unwrap();
+    assert_eq!(before.modified().unwrap(), after.modified().unwrap());
+    assert_eq!(read("g/grid.csv"), grid);
+    // Seeds alone.
+    let (code, told, _) = run(&["run", "a.toml", "--seeds", "3", "--out", "s", "--quiet"], folder.path());
+    assert!(code == 0 && told.contains("array.first_death_at"), "{told}");
+    let (code, _, stderr) = run(&["run", "a.toml", "--film", "f.html"], folder.path());
+    assert_eq!((code, stderr.lines().count()), (2, 1), "{stderr}");
+    assert!(stderr.contains("--film: the scenario is an array; a film shows the blocks of one drive"), "{stderr}");
 }

@@ -95,6 +95,11 @@ impl RunResult {
         Ok((py.get_type::<Self>().getattr("of_files")?, (files,)))
     }
 
+    /// The results of the drives of an array, in the order in which its summary names them.
+    fn drives(&self) -> Vec<Self> {
+        self.result.drives.iter().cloned().map(Self::new).collect()
+    }
+
     /// The resolved scenario.
     fn scenario_toml(&self) -> &str {
         &self.result.scenario_toml

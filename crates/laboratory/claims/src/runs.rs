@@ -144,7 +144,7 @@ fn other_seeds(claim: &Claim) -> Vec<Scenario> {
 }
 
 fn shifted(scenario: &Scenario, shift: u64) -> Scenario {
-    Scenario { seed: scenario.seed + shift, ..scenario.clone() }
+    scenario.with_seed(scenario.seed + shift)
 }
 
 impl Runs {

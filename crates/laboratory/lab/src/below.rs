@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::atomic::AtomicBool;
 
 use wane_archive::{Archive, ArchiveError};
-use wane_blockdev::{Batch, Living, Op, RequestId, Served, Stop, Timed, Took, Until, all_of};
+use wane_blockdev::{Batch, Living, Op, RequestId, Served, Stop, Timed, Took, Until, all_of, find};
 use wane_results::Counters;
 use wane_ssd::Drive;
 use wane_units::{Lba, SimTime};
@@ -20,22 +20,16 @@ const NO_DRIVE: &str = "a run's device is a drive";
 #[derive(Clone)]
 pub(crate) enum Below {
     /// A drive alone.
-    Drive(Box<Drive>),
-    /// A drive that may shrink, and the map of its host.
-    Space(Box<Space>),
-    /// A file system on a drive, whose files the workload writes.
-    Files(Box<Files>),
+    Bare(Box<Drive>),
     /// A stack with drives at its bottom.
     Stack(Box<dyn Living>),
 }
 
-/// Does the same with a drive and with a stack. A file system does `files`.
+/// Does the same with a drive and with a stack.
 macro_rules! either {
-    ($self:expr, $files:ident => $of_files:expr, $device:ident => $body:expr) => {
+    ($self:expr, $device:ident => $body:expr) => {
         match $self {
-            Below::Drive($device) => $body,
-            Below::Space($device) => $body,
-            Below::Files($files) => $of_files,
+            Below::Bare($device) => $body,
             Below::Stack($device) => $body,
         }
     };
@@ -49,85 +43,142 @@ fn work<D: Living + ?Sized>(device: &mut D) -> Option<Stop> {
     device.work(Living::now(device))
 }
 
+/// The one drive below layers that hand it out.
+fn only_drive(device: &mut dyn Living) -> Option<&mut Drive> {
+    let any: &mut dyn Any = device;
+    if any.is::<Drive>() {
+        return any.downcast_mut();
+    }
+    if any.is::<Space>() {
+        return any.downcast_mut::<Space>().map(Space::drive_mut);
+    }
+    any.downcast_mut::<Files>().and_then(|files| only_drive(files.below_mut()))
+}
+
+/// The same, to be looked at.
+fn only_drive_of(device: &dyn Living) -> Option<&Drive> {
+    let any: &dyn Any = device;
+    let below_map = || any.downcast_ref::<Space>().map(Space::drive);
+    let below_files = || any.downcast_ref::<Files>().and_then(|files| only_drive_of(files.below()));
+    any.downcast_ref::<Drive>().or_else(below_map).or_else(below_files)
+}
+
 impl Below {
+    /// The device.
+    #[inline]
+    pub(crate) fn living(&self) -> &dyn Living {
+        either!(self, device => device.as_ref())
+    }
+
+    /// The device, to be changed.
+    #[inline]
+    pub(crate) fn living_mut(&mut self) -> &mut dyn Living {
+        either!(self, device => device.as_mut())
+    }
+
+    /// A layer that stands uppermost.
+    #[inline]
+    pub(crate) fn layer<L: Living>(&self) -> Option<&L> {
+        let Self::Stack(stack) = self else { return None };
+        let stack: &dyn Any = stack.as_ref();
+        stack.downcast_ref()
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn layer_mut<L: Living>(&mut self) -> Option<&mut L> {
+        let Self::Stack(stack) = self else { return None };
+        let stack: &mut dyn Any = stack.as_mut();
+        stack.downcast_mut()
+    }
+
     /// The drive at its bottom; of several, the first one that has power, if any has.
     #[inline]
     pub(crate) fn drive(&self) -> &Drive {
         match self {
-            Self::Drive(drive) => drive,
-            Self::Space(space) => space.drive(),
-            Self::Files(files) => files.drive(),
-            Self::Stack(stack) => {
-                let drives = all_of::<Drive>(stack.as_ref());
-                drives.iter().find(|drive| !drive.is_off()).or(drives.first()).expect(NO_DRIVE)
-            }
+            Self::Bare(drive) => drive,
+            Self::Stack(stack) => match find::<Drive>(stack.as_ref()) {
+                Some(first) if !first.is_off() => first,
+                first => {
+                    all_of(stack.as_ref()).into_iter().find(|drive: &&Drive| !drive.is_off()).or(first).expect(NO_DRIVE)
+                }
+            },
         }
     }
 
-    /// The drive, to be changed. A stack hands out none.
-    #[inline]
-    pub(crate) fn drive_mut(&mut self) -> &mut Drive {
+    /// The one drive; `None` if an array is in the stack.
+    pub(crate) fn only(&self) -> Option<&Drive> {
         match self {
-            Self::Drive(drive) => drive,
-            Self::Space(space) => space.drive_mut(),
-            Self::Files(files) => files.drive_mut(),
-            Self::Stack(stack) => {
-                let stack: &mut dyn Any = stack.as_mut();
-                stack.downcast_mut().expect(NO_DRIVE)
-            }
+            Self::Bare(drive) => Some(drive),
+            Self::Stack(stack) => only_drive_of(stack.as_ref()),
         }
     }
 
-    /// Returns the drive and drops the rest.
+    /// The one drive, to be changed; `None` if an array is in the stack.
+    #[inline]
+    pub(crate) fn one_drive(&mut self) -> Option<&mut Drive> {
+        match self {
+            Self::Bare(drive) => Some(drive),
+            Self::Stack(stack) => only_drive(stack.as_mut()),
+        }
+    }
+
+    /// The array, if there is one in the stack; otherwise the uppermost device.
+    pub(crate) fn array(&mut self) -> &mut dyn Living {
+        if self.layer::<Files>().is_some() {
+            return self.layer_mut::<Files>().map(Files::below_mut).expect("it was just looked at");
+        }
+        self.living_mut()
+    }
+
+    /// Returns the one drive and drops the rest.
     pub(crate) fn into_drive(self) -> Drive {
         match self {
-            Self::Drive(drive) => *drive,
-            Self::Space(space) => space.into_drive(),
-            Self::Files(files) => files.into_drive(),
+            Self::Bare(drive) => *drive,
             Self::Stack(stack) => {
                 let stack: Box<dyn Any> = stack;
-                *stack.downcast().expect(NO_DRIVE)
+                match stack.downcast::<Space>() {
+                    Ok(space) => space.into_drive(),
+                    Err(stack) => *stack.downcast().expect(NO_DRIVE),
+                }
             }
         }
     }
 
     #[inline]
     pub(crate) fn counters(&self) -> &Counters {
-        either!(self, files => Living::counters(files.drive()), device => Living::counters(device.as_ref()))
+        either!(self, device => Living::counters(device.as_ref()))
     }
 
     #[inline]
     pub(crate) fn prefetch(&self, sector: Lba) {
-        either!(self, files => {
-            // Where the workload's sectors lie is known to the file system alone.
-            let _ = files;
-        }, device => Living::prefetch(device.as_ref(), sector));
+        either!(self, device => Living::prefetch(device.as_ref(), sector));
     }
 
     /// Hands it a batch now.
     #[inline]
     pub(crate) fn batch(&mut self, batch: &Batch<'_>) -> Took {
-        either!(self, files => files.batch(batch), device => device.batch(Living::now(device.as_ref()), batch))
+        either!(self, device => device.batch(Living::now(device.as_ref()), batch))
     }
 
     /// Lets it go on now.
     pub(crate) fn go_on(&mut self, after: Stop) -> Stop {
-        either!(self, files => go_on(files.drive_mut(), after), device => go_on(device.as_mut(), after))
+        either!(self, device => go_on(device.as_mut(), after))
     }
 
     /// Lets it make a step of its own work now.
     #[inline]
     pub(crate) fn work(&mut self) -> Option<Stop> {
-        either!(self, files => work(files.drive_mut()), device => work(device.as_mut()))
+        either!(self, device => work(device.as_mut()))
     }
 
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        either!(self, files => Living::archive(files.drive_mut(), archive), device => Living::archive(device.as_mut(), archive))
+        either!(self, device => Living::archive(device.as_mut(), archive))
     }
 
     /// Its time, if it keeps time.
     fn timed(&mut self) -> Option<&mut dyn Timed> {
-        either!(self, files => files.drive_mut().timed(), device => device.timed())
+        either!(self, device => device.timed())
     }
 
     /// The time of a device to which requests come.
@@ -142,9 +193,7 @@ impl Below {
     #[inline]
     pub(crate) fn run(&mut self, until: Until, stop: &AtomicBool, each: &mut impl FnMut(&Served)) -> bool {
         match self {
-            Self::Drive(drive) => drive.run_until(until, stop, each),
-            Self::Space(space) => space.drive_mut().run_until(until, stop, each),
-            Self::Files(files) => files.drive_mut().run_until(until, stop, each),
+            Self::Bare(drive) => drive.run_until(until, stop, each),
             Self::Stack(_) => self.time().run(until, stop, each),
         }
     }
@@ -153,9 +202,7 @@ impl Below {
     #[inline]
     pub(crate) fn close(&mut self, op: Op, bytes: u64) -> Option<RequestId> {
         match self {
-            Self::Drive(drive) => drive.close(op, bytes),
-            Self::Space(space) => space.drive_mut().close(op, bytes),
-            Self::Files(files) => files.drive_mut().close(op, bytes),
+            Self::Bare(drive) => drive.close(op, bytes),
             Self::Stack(_) => self.time().close(op, bytes),
         }
     }
@@ -164,9 +211,7 @@ impl Below {
     #[inline]
     pub(crate) fn at(&mut self) -> SimTime {
         match self {
-            Self::Drive(drive) => drive.at(),
-            Self::Space(space) => space.drive().at(),
-            Self::Files(files) => files.drive().at(),
+            Self::Bare(drive) => drive.at(),
             Self::Stack(_) => self.time().at(),
         }
     }
@@ -175,9 +220,7 @@ impl Below {
     #[inline]
     pub(crate) fn is_over(&mut self) -> bool {
         match self {
-            Self::Drive(drive) => drive.is_over(),
-            Self::Space(space) => space.drive().is_over(),
-            Self::Files(files) => files.drive().is_over(),
+            Self::Bare(drive) => drive.is_over(),
             Self::Stack(_) => self.timed().is_some_and(|time| time.is_over()),
         }
     }
@@ -237,7 +280,7 @@ mod tests {
         let spec = observer.and_then(|observer| observer.clock).expect("its requests take time");
         drive.start_clock(&spec.clock).unwrap();
         drive.keep_detail(true);
-        let alone = lived(Below::Drive(Box::new(drive.clone())));
+        let alone = lived(Below::Bare(Box::new(drive.clone())));
         let below_a_layer = lived(Below::Stack(Box::new(Stats::new(drive))));
         assert_eq!(alone, below_a_layer);
         assert!(alone.0.len() as u64 > u64::from(u16::MAX) / 8 && alone.1.gc_victims > 0, "{} requests", alone.0.len());

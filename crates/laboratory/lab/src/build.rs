@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use wane_blockdev::Living;
 use wane_ftl::FtlConfig;
 use wane_ftl::policies::recovery::Summaries;
 use wane_ftl::{BuildError, RefusedSetting};
@@ -10,11 +11,11 @@ use wane_nand::ErrorConfig;
 use wane_results::Calendar;
 use wane_sim::Streams;
 use wane_ssd::{ClockSpec, Drive, DriveConfig, DriveError};
-use wane_units::{Bytes, Nanos};
+use wane_units::{Bytes, Nanos, Sectors};
 use wane_workload::trace::{Reader, TraceError};
 use wane_workload::{Arrival, Op, SHARE_MIN};
 
-use crate::array::Assembly;
+use crate::array::{Assembly, Drives, Lanes, Observed};
 use crate::calendar;
 use crate::files::Files;
 use crate::observer::ObserverSpec;
@@ -23,7 +24,7 @@ use crate::overrides::{OverrideError, Policies};
 use crate::run::{Phase, Plan, Planned, Precondition, Stretch};
 use crate::sources::Opener;
 pub use crate::sources::trace_options;
-use wane_scenario::{Scenario, ScenarioError, Workload};
+use wane_scenario::{ArraySpec, Scenario, ScenarioError, Scheduler, Workload};
 
 mod detailed;
 
@@ -76,9 +77,6 @@ pub enum PlanError {
     /// The drive does not take a file system.
     #[error("[file-system]: {0}")]
     FileSystem(String),
-    /// Policies from outside are given for an array.
-    #[error("policies from outside serve one drive; an array's drives have those of [ftl]")]
-    ArrayPolicies,
     /// A phase loops over traces without writes, but ends only by writes.
     #[error("the run would never end, because the traces of {0} hold no write; give {1}.requests, or loop = false")]
     Endless(String, String),
@@ -126,24 +124,64 @@ pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
 /// # Errors
 /// As [`plan`].
 pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
-    refuse_array(scenario)?;
     let mut opener = Opener::new(*scenario.workload_device(), Streams::new(scenario.seed), Arc::clone(stop));
-    let policies = overrides.policies(scenario)?;
     let calendar = calendar::calendar(scenario, &mut opener)?;
-    let (drive, observer) = drive(scenario, policies, calendar, &mut opener)?;
+    let (device, lanes, observer) = match &scenario.array {
+        None => {
+            let policies = overrides.policies(scenario)?;
+            let (drive, observer) = drive(scenario, policies, calendar, &mut opener)?;
+            (Planned::Drive(Box::new(drive)), None, observer)
+        }
+        Some(spec) => {
+            let (array, lanes) = array(scenario, spec, overrides, calendar, &mut opener)?;
+            (on_device(scenario, array), Some(Box::new(lanes)), None)
+        }
+    };
     let phases = phases(scenario, &mut opener, calendar)?;
     let device = match &scenario.file_system {
-        None => Planned::Drive(Box::new(drive)),
-        Some(spec) => Planned::Files(Box::new(Files::new(drive, spec).map_err(PlanError::FileSystem)?)),
+        None => device,
+        Some(spec) => {
+            let files = Files::new(device.into_living(), spec).map_err(PlanError::FileSystem)?;
+            on_device(scenario, Box::new(files))
+        }
     };
     Ok(Plan {
         device,
+        lanes,
         observer,
         calendar,
-        young_below: detailed::young_below(scenario),
+        young_below: scenario.array.is_none().then(|| detailed::young_below(scenario)).flatten(),
         precondition: precondition(scenario),
         phases,
     })
+}
+
+/// A stack of devices, with the units of the drive or the array at its bottom.
+fn on_device(scenario: &Scenario, stack: Box<dyn Living>) -> Planned {
+    let device = scenario.host_device();
+    Planned::Stack { stack, unit: Sectors(device.unit.0 / Sectors::SIZE.0), units: device.logical_units }
+}
+
+/// Makes the array of a scenario, and the lanes of its drives.
+fn array(
+    scenario: &Scenario,
+    spec: &ArraySpec,
+    overrides: &PolicyOverrides,
+    calendar: Option<Calendar>,
+    opener: &mut Opener,
+) -> Result<(Box<dyn Living>, Lanes), PlanError> {
+    if runs_by_clock(scenario) {
+        let why = "an array ages without a clock; with [probe] its probes are timed, and a kept array has one (`wane drive create`)";
+        return Err(PlanError::Setting("time.scheduler".to_owned(), why.to_owned()));
+    }
+    let observed = Observed::new(scenario, calendar, opener)?;
+    // They age without their clocks, which are started in copies.
+    let mut untimed = spec.clone();
+    untimed.members.iter_mut().for_each(|member| member.time.scheduler = Scheduler::None);
+    let all = spec.device.logical_units;
+    let used = scenario.phases.iter().map(|phase| phase.workload.footprint().unwrap_or(all)).max().unwrap_or(all);
+    let drives = Drives::new(scenario.seed, untimed, overrides.clone());
+    Ok((drives.assemble(Assembly::New)?, Lanes::new(drives, observed, calendar, used)))
 }
 
 /// Erases at which a block of a scenario's drive is no longer young, if known.
@@ -296,6 +334,7 @@ pub(crate) fn look(scenario: &Scenario, drive: Drive, units: u32, stop: &Arc<Ato
     observer.past = crate::observer::Past::default();
     Ok(Plan {
         device: Planned::Drive(Box::new(drive)),
+        lanes: None,
         observer: Some(Box::new(observer)),
         calendar: None,
         young_below: detailed::young_below(scenario),
@@ -313,9 +352,8 @@ pub(crate) fn observer_of_array(
     calendar: Option<Calendar>,
     opener: &mut Opener,
 ) -> Result<Option<ObserverSpec>, PlanError> {
-    let members = || scenario.array.iter().flat_map(|array| &array.members);
     let is_needed = |member: &Scenario| detailed::is_needed(member, &Policies::of(&member.ftl));
-    if scenario.probe.is_none() && !members().any(is_needed) {
+    if scenario.probe.is_none() && !scenario.members().iter().any(is_needed) {
         return Ok(None);
     }
     detailed::spec(scenario, None, calendar, opener).map(Some)
@@ -360,7 +398,7 @@ pub(crate) fn clocks(scenario: &Scenario) -> Vec<ClockSpec> {
         let timed = Scenario { time: scenario.time, ..member.clone() };
         detailed::clock(&timed, errors(member).as_ref()).clock
     };
-    scenario.array.iter().flat_map(|array| &array.members).map(of).collect()
+    scenario.members().iter().map(of).collect()
 }
 
 /// Makes only the drive of a scenario: nothing is observed, and no trace is read.

@@ -17,7 +17,7 @@ use wane_units::{BlockId, Nanos, Sectors};
 
 use crate::array::{Assembly, Drives};
 
-use crate::build::{self, PlanError, PolicyOverrides};
+use crate::build::{self, PolicyOverrides};
 use crate::progress::Stopwatch;
 use crate::record::wear;
 pub use crate::run::WrittenBytes;
@@ -162,10 +162,10 @@ impl Held {
             return Err(KeptError::FastForward);
         }
         workload(scenario)?;
-        let drives = scenario.array.as_ref().map(|spec| Drives::new(scenario.seed, spec));
+        let drives = scenario.array.as_ref();
+        let drives = drives.map(|spec| Drives::new(scenario.seed, spec.clone(), overrides.clone()));
         let run = match &drives {
             None => Run::of_kept(build::bare_drive_with(scenario, &overrides, what_for)?),
-            Some(_) if !overrides.is_empty() => return Err(PlanError::ArrayPolicies.into()),
             Some(drives) => {
                 Run::of_kept_array(drives.assemble(what_for)?, Sectors(drives.spec().device.unit.0 / Sectors::SIZE.0))
             }
@@ -268,7 +268,7 @@ impl Held {
 
     /// The wear of its blocks.
     pub fn wear(&self) -> WearSnapshot {
-        wear(self.drive())
+        wear(&[self.drive()])
     }
 
     /// Drive writes since it was new or was preconditioned, including predicted ones; of an array without a drive in focus, writes of its capacity.
@@ -706,7 +706,7 @@ fn step(
         return Ok(Progress::Over);
     }
     let Some(drives) = drives else { return Ok(progress) };
-    drives.look(run.array())?;
+    drives.look(run.device_mut())?;
     // Nothing is left that could take the next write.
     Ok(if run.died_of().is_some() { Progress::Over } else { progress })
 }

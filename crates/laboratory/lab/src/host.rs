@@ -67,8 +67,8 @@ pub(crate) struct Host {
     device: Below,
     addresses: Addresses,
     unit: Sectors,
-    /// Units that an array had when it was new; 0 of any other device.
-    array_units: u32,
+    /// Units of the device when it was new.
+    when_new: u32,
     /// The sectors of the present batch.
     extents: Vec<SectorRange>,
     /// What the last batch of reads found lost.
@@ -79,61 +79,52 @@ impl Host {
     /// Makes the host of a drive. If that may shrink, its file system knows which pages are in use, and moves and trims data.
     pub(crate) fn of(drive: Drive) -> Self {
         let capacity = drive.capacity_policy();
-        let bound = capacity.relocation_bound().map(|bytes| bytes.0 / u64::from(drive.unit_bytes()));
         if !capacity.may_shrink() {
             return Self::new(drive, Addresses::Direct);
         }
-        let map = HostSpace::new(drive.logical_initial(), bound, capacity.method());
-        let unit = Sectors(u64::from(drive.unit_bytes()) / Sectors::SIZE.0);
-        let device = Below::Space(Box::new(Space::new(drive, map)));
-        Self { device, addresses: Addresses::Direct, unit, array_units: 0, extents: Vec::new(), unread: Vec::new() }
+        let bound = capacity.relocation_bound().map(|bytes| bytes.0 / u64::from(drive.unit_bytes()));
+        let (when_new, unit_bytes) = (drive.logical_initial(), drive.unit_bytes());
+        let map = HostSpace::new(when_new, bound, capacity.method());
+        let unit = Sectors(u64::from(unit_bytes) / Sectors::SIZE.0);
+        Self::on(Below::Stack(Box::new(Space::new(drive, map))), Addresses::Direct, unit, when_new)
     }
 
     /// Makes the host of a drive that uses its addresses.
     pub(crate) fn new(drive: Drive, addresses: Addresses) -> Self {
-        let unit = Sectors(u64::from(drive.unit_bytes()) / Sectors::SIZE.0);
-        let device = Below::Drive(Box::new(drive));
-        Self { device, addresses, unit, array_units: 0, extents: Vec::new(), unread: Vec::new() }
+        let (unit, when_new) = (Sectors(u64::from(drive.unit_bytes()) / Sectors::SIZE.0), drive.logical_initial());
+        Self::on(Below::Bare(Box::new(drive)), addresses, unit, when_new)
     }
 
-    /// Makes the host whose workload writes the files of a file system.
-    pub(crate) fn of_files(files: Files) -> Self {
-        let unit = Sectors(u64::from(files.drive().unit_bytes()) / Sectors::SIZE.0);
-        let (device, addresses) = (Below::Files(Box::new(files)), Addresses::Direct);
-        Self { device, addresses, unit, array_units: 0, extents: Vec::new(), unread: Vec::new() }
+    const fn on(device: Below, addresses: Addresses, unit: Sectors, when_new: u32) -> Self {
+        Self { device, addresses, unit, when_new, extents: Vec::new(), unread: Vec::new() }
+    }
+
+    /// Makes the host of a stack of devices, which has `when_new` units of `unit` sectors when it is new.
+    pub(crate) fn of_stack(stack: Box<dyn Living>, unit: Sectors, when_new: u32) -> Self {
+        Self::on(Below::Stack(stack), Addresses::Direct, unit, when_new)
+    }
+
+    /// The same, of a device whose addresses wrap around.
+    pub(crate) fn wrapping(stack: Box<dyn Living>, unit: Sectors) -> Self {
+        let when_new = (stack.capacity().0 / unit.0) as u32;
+        Self::on(Below::Stack(stack), Addresses::Wrapping, unit, when_new)
     }
 
     /// The file system, if it stands on one.
     pub(crate) fn files(&self) -> Option<&Files> {
-        match &self.device {
-            Below::Files(files) => Some(files),
-            _ => None,
-        }
+        self.device.layer()
     }
 
     /// Lets the file system, if it stands on one, count from now on.
     pub(crate) fn start_files(&mut self) {
-        if let Below::Files(files) = &mut self.device {
+        if let Some(files) = self.device.layer_mut::<Files>() {
             files.start();
         }
     }
 
-    /// Makes the host of an array.
-    pub(crate) fn of_array(array: Box<dyn Living>, unit: Sectors) -> Self {
-        let array_units = (array.capacity().0 / unit.0) as u32;
-        let (device, addresses) = (Below::Stack(array), Addresses::Direct);
-        Self { device, addresses, unit, array_units, extents: Vec::new(), unread: Vec::new() }
-    }
-
-    /// The same, of an array whose addresses wrap around.
-    pub(crate) fn wrapping(array: Box<dyn Living>, unit: Sectors) -> Self {
-        Self { addresses: Addresses::Wrapping, ..Self::of_array(array, unit) }
-    }
-
     /// Gives an array the capacity that it asks for, unless that holds some of its first `used` units. Returns whether it gave any.
     pub(crate) fn give_back(&mut self, used: u32) -> bool {
-        let unit = self.unit.0;
-        let Below::Stack(array) = &mut self.device else { return false };
+        let (unit, array) = (self.unit.0, self.device.living_mut());
         let mut heard: Vec<Notice> = Vec::new();
         array.notices(&mut heard);
         let wanted = heard.iter().rev().find_map(|notice| match notice.kind {
@@ -149,16 +140,10 @@ impl Host {
 
     /// What its workload may use of the device.
     pub(crate) fn usable(&self) -> Usable {
-        match &self.device {
-            Below::Drive(drive) => Usable::of(drive.as_ref(), self.unit),
-            Below::Stack(array) => Usable::of(array.as_ref(), self.unit),
-            Below::Files(files) => Usable::of(files.drive(), self.unit),
-            // What wear takes from a drive that may shrink is its map's to answer, and what a host set is not.
-            Below::Space(space) => {
-                let (capacity, limit) = (space.drive().capacity(), space.drive().mapped_limit());
-                Usable::within(space.as_ref(), self.unit, if limit < capacity { limit } else { space.capacity() })
-            }
-        }
+        let Some(space) = self.space() else { return Usable::of(self.living(), self.unit) };
+        // What wear takes from a drive that may shrink is its map's to answer, and what a host set is not.
+        let (capacity, limit) = (space.drive().capacity(), space.drive().mapped_limit());
+        Usable::within(space, self.unit, if limit < capacity { limit } else { space.capacity() })
     }
 
     /// From now on its workload has as many addresses as there are usable units, and stays on these; `None`: it has the device's.
@@ -174,65 +159,34 @@ impl Host {
         }
     }
 
-    /// The array.
-    ///
-    /// # Panics
-    /// It stands on one drive.
-    pub(crate) fn array(&mut self) -> &mut dyn Living {
-        match &mut self.device {
-            Below::Stack(array) => array.as_mut(),
-            Below::Drive(_) | Below::Space(_) | Below::Files(_) => unreachable!("the host of one drive"),
-        }
-    }
-
-    /// Puts another array in the place of this one, which is as large.
-    pub(crate) fn set_array(&mut self, array: Box<dyn Living>) {
-        self.device = Below::Stack(array);
+    /// Puts another stack in the place of this one, which is as large.
+    pub(crate) fn set_stack(&mut self, stack: Box<dyn Living>) {
+        self.device = Below::Stack(stack);
     }
 
     /// What it stands on.
     pub(crate) fn living(&self) -> &dyn Living {
-        match &self.device {
-            Below::Drive(drive) => drive.as_ref(),
-            Below::Space(space) => space.as_ref(),
-            Below::Files(files) => files.drive(),
-            Below::Stack(array) => array.as_ref(),
-        }
+        self.device.living()
     }
 
     /// The same, to be changed.
     pub(crate) fn living_mut(&mut self) -> &mut dyn Living {
-        match &mut self.device {
-            Below::Drive(drive) => drive.as_mut(),
-            Below::Space(space) => space.as_mut(),
-            Below::Files(files) => files.drive_mut(),
-            Below::Stack(array) => array.as_mut(),
-        }
+        self.device.living_mut()
     }
 
     /// Why it takes no more writes.
     pub(crate) fn end_of_life(&self) -> Option<EndCause> {
-        match &self.device {
-            Below::Drive(drive) => drive.end_of_life().map(end_cause),
-            Below::Space(space) => space.drive().end_of_life().map(|cause| space.cause(cause)),
-            Below::Files(files) => files.cause(),
-            Below::Stack(array) => array.end_of_life().map(end_cause),
+        match (&self.device, self.space(), self.files()) {
+            (Below::Bare(drive), ..) => drive.end_of_life().map(end_cause),
+            (_, Some(space), _) => space.drive().end_of_life().map(|cause| space.cause(cause)),
+            (_, _, Some(files)) => files.cause(),
+            (Below::Stack(stack), ..) => stack.end_of_life().map(end_cause),
         }
-    }
-
-    /// Whether it stands on several drives.
-    pub(crate) fn is_array(&self) -> bool {
-        matches!(self.device, Below::Stack(_))
     }
 
     /// Logical units of the device when it was new.
-    pub(crate) fn logical_units(&self) -> u32 {
-        match &self.device {
-            Below::Drive(drive) => drive.logical_initial(),
-            Below::Space(space) => space.drive().logical_initial(),
-            Below::Files(files) => files.drive().logical_initial(),
-            Below::Stack(_) => self.array_units,
-        }
+    pub(crate) const fn logical_units(&self) -> u32 {
+        self.when_new
     }
 
     /// Units that its workload addresses, when the device was new.
@@ -243,15 +197,18 @@ impl Host {
     /// Share of its rated erases that is used, if it has a rating; of several drives, the largest.
     pub(crate) fn life_used(&self) -> Option<f64> {
         match &self.device {
-            Below::Drive(drive) => drive.life_used(),
-            Below::Space(space) => space.drive().life_used(),
-            Below::Files(files) => files.drive().life_used(),
+            Below::Bare(drive) => drive.life_used(),
             // Health also counts the erases of all blocks, which takes as long as a batch.
-            Below::Stack(array) => {
-                let drives = all_of::<Drive>(array.as_ref()).into_iter().filter(|drive| !drive.is_off());
+            Below::Stack(stack) => {
+                let drives = all_of::<Drive>(stack.as_ref()).into_iter().filter(|drive| !drive.is_off());
                 drives.filter_map(Drive::life_used).reduce(f64::max)
             }
         }
+    }
+
+    /// The array, if it stands on one; otherwise what it stands on.
+    pub(crate) fn array(&mut self) -> &mut dyn Living {
+        self.device.array()
     }
 
     /// The device.
@@ -259,9 +216,12 @@ impl Host {
         &mut self.device
     }
 
-    /// The drive, to be changed.
+    /// The one drive, to be changed.
+    ///
+    /// # Panics
+    /// It stands on an array.
     pub(crate) fn drive_mut(&mut self) -> &mut Drive {
-        self.device.drive_mut()
+        self.device.one_drive().expect("the host of one drive")
     }
 
     /// Returns the drive and drops the rest.
@@ -270,10 +230,7 @@ impl Host {
     }
 
     fn space(&self) -> Option<&Space> {
-        match &self.device {
-            Below::Space(space) => Some(space),
-            Below::Drive(_) | Below::Files(_) | Below::Stack(_) => None,
-        }
+        self.device.layer()
     }
 
     /// Pages that its map may still take into use; `None` without a map.
@@ -282,8 +239,8 @@ impl Host {
     }
 
     /// Whether it stands on one drive whose addresses it uses as they are.
-    pub(crate) fn is_bare(&self) -> bool {
-        matches!(self.device, Below::Drive(_))
+    pub(crate) const fn is_bare(&self) -> bool {
+        matches!(self.device, Below::Bare(_))
     }
 
     /// Why a drive died, as results name it.
@@ -399,17 +356,11 @@ impl Host {
     pub(crate) fn write_unmarked(&mut self, pages: &[u32], stop: &AtomicBool) -> Result<(), Ended> {
         let mut done = 0;
         while done < pages.len() {
-            let (written, mut stopped) = match &mut self.device {
+            let (rest, tally) = (&pages[done..], Tally::default());
+            let (written, mut stopped) = match self.device.layer_mut::<Space>() {
                 // Its map learns nothing of it.
-                Below::Space(space) => ask(
-                    space.drive_mut(),
-                    &mut self.extents,
-                    self.unit,
-                    Work::Rewrite,
-                    &pages[done..],
-                    Tally::default(),
-                ),
-                device => ask(device, &mut self.extents, self.unit, Work::Rewrite, &pages[done..], Tally::default()),
+                Some(space) => ask(space.drive_mut(), &mut self.extents, self.unit, Work::Rewrite, rest, tally),
+                None => ask(&mut self.device, &mut self.extents, self.unit, Work::Rewrite, rest, tally),
             };
             done += written;
             while stopped != Stop::Done {
@@ -419,12 +370,12 @@ impl Host {
                         if stopped == Stop::Paused {
                             self.pause(stop)?;
                         }
-                        match &mut self.device {
-                            Below::Space(space) => {
+                        match self.device.layer_mut::<Space>() {
+                            Some(space) => {
                                 let drive = space.drive_mut();
                                 Living::go_on(drive, Living::now(drive), stopped)
                             }
-                            device => device.go_on(stopped),
+                            None => self.device.go_on(stopped),
                         }
                     }
                     _ => self.go_on_unless(stopped, stop)?,
@@ -464,7 +415,7 @@ impl Host {
         if stopped == Stop::Done {
             return Ok(());
         }
-        if let (Below::Space(space), Stop::Wants(_)) = (&mut self.device, stopped) {
+        if let (Stop::Wants(_), Some(space)) = (stopped, self.device.layer_mut::<Space>()) {
             stopped = space.settle(stopped);
         }
         while stopped != Stop::Done {
@@ -491,13 +442,12 @@ impl Host {
         if !drive.keeps_bytes() {
             return 0;
         }
-        let holds_bytes = |page: u32| match &self.device {
-            Below::Drive(drive) => drive.holds_bytes(Lpn(page)),
-            Below::Space(space) => space.slot(page).is_some_and(|slot| drive.holds_bytes(Lpn(slot))),
-            Below::Files(_) => false,
-            Below::Stack(array) => {
+        let holds_bytes = |page: u32| match (&self.device, self.space()) {
+            (Below::Bare(drive), _) => drive.holds_bytes(Lpn(page)),
+            (_, Some(space)) => space.slot(page).is_some_and(|slot| drive.holds_bytes(Lpn(slot))),
+            (Below::Stack(stack), None) => {
                 let mut told = Vec::new();
-                all_extents(array, SectorRange::new(Lba(u64::from(page) * self.unit.0), self.unit), &mut told);
+                all_extents(stack, SectorRange::new(Lba(u64::from(page) * self.unit.0), self.unit), &mut told);
                 told.iter().any(|extent| extent.state == ExtentState::Data)
             }
         };
@@ -512,16 +462,13 @@ impl Host {
 
     /// Archives the drive and what its host knows of its space: writes them to a file, or reads them back.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        match &mut self.device {
-            Below::Space(space) => Living::archive(space.drive_mut(), archive)?,
-            device => device.archive(archive)?,
-        }
-        let space = match (&mut self.device, &self.addresses) {
-            (Below::Space(space), _) => space,
+        let Some(space) = self.device.layer_mut::<Space>() else {
+            self.device.archive(archive)?;
             // A workload is at its place for as long as it ages the device.
-            (_, Addresses::Direct | Addresses::Within(_)) => return archive.same("host", &0u8),
-            (_, Addresses::Wrapping) => return archive.same("host", &2u8),
+            let kind = if matches!(self.addresses, Addresses::Wrapping) { 2u8 } else { 0 };
+            return archive.same("host", &kind);
         };
+        Living::archive(space.drive_mut(), archive)?;
         // A host at rest is as it was before requests could be under way.
         let mut is_under_way = space.is_under_way();
         let mut kind = if is_under_way { 3u8 } else { 1 };
@@ -540,19 +487,27 @@ impl Host {
 }
 
 impl Recorded for Host {
-    /// The drive; of an array, the first one.
     #[inline]
     fn drive(&self) -> &Drive {
         self.device.drive()
     }
 
+    fn only(&self) -> Option<&Drive> {
+        self.device.only()
+    }
+
+    fn drives(&self) -> Vec<&Drive> {
+        all_of(self.living()).into_iter().filter(|drive: &&Drive| !drive.is_off()).collect()
+    }
+
+    fn when_new(&self) -> u32 {
+        self.when_new
+    }
+
     /// To a drive what a file system moves is one more write of its host.
     #[inline]
     fn counters(&self) -> Counters {
-        match &self.device {
-            Below::Files(files) => files.counters(),
-            device => *device.counters(),
-        }
+        *self.device.counters()
     }
 
     #[inline]
@@ -561,11 +516,11 @@ impl Recorded for Host {
     }
 
     fn exported(&self) -> u32 {
-        match &self.device {
-            Below::Space(space) => space.map().exported(),
-            Below::Files(files) => files.exported(),
-            Below::Drive(_) => self.drive().exported(),
-            Below::Stack(array) => (array.capacity().0 / self.unit.0) as u32,
+        match (&self.device, self.space(), self.files()) {
+            (Below::Bare(drive), ..) => drive.exported(),
+            (_, Some(space), _) => space.map().exported(),
+            (_, _, Some(files)) => files.exported(),
+            (Below::Stack(stack), ..) => (stack.capacity().0 / self.unit.0) as u32,
         }
     }
 

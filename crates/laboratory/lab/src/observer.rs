@@ -92,6 +92,30 @@ pub struct ObserverSpec {
     pub streams: Streams,
 }
 
+impl ObserverSpec {
+    /// Makes an independent copy.
+    pub(crate) fn another(&self) -> Self {
+        let probe = |probe: &ProbeSpec| ProbeSpec {
+            due: probe.due.clone(),
+            at_end_of_life: probe.at_end_of_life,
+            sources: probe.sources.another(),
+            goes_on: probe.goes_on.clone(),
+            arrival: probe.arrival,
+            requests: probe.requests,
+            retention_days: probe.retention_days,
+        };
+        Self {
+            past: self.past,
+            days_per_unit: self.days_per_unit,
+            clock: self.clock.clone(),
+            arrivals: self.arrivals.clone(),
+            probe: self.probe.as_ref().map(probe),
+            only_wears: self.only_wears,
+            streams: self.streams,
+        }
+    }
+}
+
 /// The state of a run's requests between two of them.
 pub(crate) struct Present<'a> {
     phase: usize,
@@ -233,26 +257,8 @@ impl Observer {
 
     /// Makes an independent copy.
     pub(crate) fn another(&self) -> Self {
-        let probe = |probe: &ProbeSpec| ProbeSpec {
-            due: probe.due.clone(),
-            at_end_of_life: probe.at_end_of_life,
-            sources: probe.sources.another(),
-            goes_on: probe.goes_on.clone(),
-            arrival: probe.arrival,
-            requests: probe.requests,
-            retention_days: probe.retention_days,
-        };
-        let spec = ObserverSpec {
-            past: self.spec.past,
-            days_per_unit: self.spec.days_per_unit,
-            clock: self.spec.clock.clone(),
-            arrivals: self.spec.arrivals.clone(),
-            probe: self.spec.probe.as_ref().map(probe),
-            only_wears: self.spec.only_wears,
-            streams: self.spec.streams,
-        };
         Self {
-            spec,
+            spec: self.spec.another(),
             requests: self.requests.clone(),
             kind: self.kind,
             errors_at_start: self.errors_at_start,

@@ -16,9 +16,16 @@ const ROWS_PER_DRIVE_WRITE: u64 = 64;
 /// Number of steps in which the window of the last drive write is kept.
 const WINDOW_STEPS: u64 = 64;
 
-/// What a record looks at: a drive, and what its host does with it.
+/// What a record looks at: a drive or several, and what their host does with them.
 pub(crate) trait Recorded {
+    /// The drive; of an array, the first that has power.
     fn drive(&self) -> &Drive;
+    /// The one drive; `None` of an array.
+    fn only(&self) -> Option<&Drive>;
+    /// All drives that have power.
+    fn drives(&self) -> Vec<&Drive>;
+    /// Logical units when it was new.
+    fn when_new(&self) -> u32;
     /// What it counted since it was new.
     fn counters(&self) -> Counters;
     fn unit_bytes(&self) -> u64;
@@ -32,6 +39,18 @@ pub(crate) trait Recorded {
 impl Recorded for Drive {
     fn drive(&self) -> &Drive {
         self
+    }
+
+    fn only(&self) -> Option<&Drive> {
+        Some(self)
+    }
+
+    fn drives(&self) -> Vec<&Drive> {
+        vec![self]
+    }
+
+    fn when_new(&self) -> u32 {
+        self.logical_initial()
     }
 
     #[inline]
@@ -121,16 +140,14 @@ impl Record {
 
     /// Starts counting.
     pub(crate) fn start(&mut self, host: &mut Host) {
-        // An array's drives have records of their own.
-        if host.is_array() {
-            self.zero = host.counters();
-            return;
-        }
         self.begin(host);
         host.start_files();
-        host.drive_mut().set_leveling(true);
-        if let Some(observer) = &mut self.observer {
-            observer.start(host.drive_mut());
+        // Those of an array level from the start.
+        if let Some(drive) = host.device().one_drive() {
+            drive.set_leveling(true);
+            if let Some(observer) = &mut self.observer {
+                observer.start(drive);
+            }
         }
         self.begin_step(host);
         self.sample(host, 0);
@@ -145,8 +162,9 @@ impl Record {
 
     fn begin(&mut self, host: &impl Recorded) {
         (self.zero, self.predicted_before) = (host.counters(), host.drive().predicted().host_units);
-        let counts = host.drive().superblock_erase_counts();
-        self.mean_at_start = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64;
+        let drives = host.drives();
+        let counts = || drives.iter().flat_map(|drive| drive.superblock_erase_counts());
+        self.mean_at_start = counts().map(|count| f64::from(*count)).sum::<f64>() / counts().count() as f64;
     }
 
     /// Mean erase count when counting started.
@@ -219,16 +237,24 @@ impl Record {
 
     /// Takes a row of the life.
     pub(crate) fn sample(&mut self, host: &impl Recorded, phase: u32) {
-        let drive = host.drive();
+        if self.course.is_none() {
+            return;
+        }
+        let (drives, when_new) = (host.drives(), f64::from(host.when_new()));
         let row = Row {
-            drive_writes: self.lived(host) as f64 / f64::from(drive.logical_initial()),
-            drive_writes_predicted: self.predicted(host) as f64 / f64::from(drive.logical_initial()),
+            drive_writes: self.lived(host) as f64 / when_new,
+            drive_writes_predicted: self.predicted(host) as f64 / when_new,
             phase,
             counters: self.counters(host),
-            erase_count: EraseCounts::of(drive.erase_counts()),
-            blocks_retired: drive.retired_blocks() * drive.layout().width(),
+            erase_count: match &drives[..] {
+                [drive] => EraseCounts::of(drive.erase_counts()),
+                several => {
+                    EraseCounts::of(&several.iter().flat_map(|drive| drive.erase_counts().to_vec()).collect::<Vec<_>>())
+                }
+            },
+            blocks_retired: drives.iter().map(|drive| drive.retired_blocks() * drive.layout().width()).sum(),
             exported_bytes: u64::from(host.exported()) * host.unit_bytes(),
-            states: self.states(drive),
+            states: host.only().and_then(|drive| self.states(drive)),
         };
         let Some(course) = &mut self.course else { return };
         course.timeline.push(row);
@@ -271,8 +297,13 @@ impl Record {
     }
 }
 
+/// The present wear of the blocks of drives.
+pub(crate) fn wear(drives: &[&Drive]) -> WearSnapshot {
+    WearSnapshot::of_drives(drives.iter().map(|drive| wear_of(drive)))
+}
+
 /// The present wear of a drive's blocks.
-pub(crate) fn wear(drive: &Drive) -> WearSnapshot {
+fn wear_of(drive: &Drive) -> WearSnapshot {
     let geometry = *drive.geometry();
     let layout = drive.layout();
     let holders: Vec<SuperblockId> = BlockId::all(0..geometry.blocks()).map(|block| layout.holder(block)).collect();

@@ -1,7 +1,7 @@
 //! One run: a drive is preconditioned, then serves its phases and is watched until the run ends.
 //!
-//! A run has three parts: a host, which serves batches and answers what the device asks; a record of what is counted and measured;
-//! and a life, which knows phases, ends and budgets. It is single-threaded and reads no real clock; the caller measures time. A [`Plan`]
+//! A run has a host, which serves batches and answers what the device asks; a record of what is counted and measured, and for an array a lane for
+//! each drive, with a record of its own; and a life, which knows phases, ends and budgets. It is single-threaded and reads no real clock; the caller measures time. A [`Plan`]
 //! has no names that are still to be resolved. A run can be stepped ([`Run::advance`]), inspected, changed between steps, and cloned.
 
 use std::sync::Arc;
@@ -21,11 +21,12 @@ pub use kept::WrittenBytes;
 pub(crate) use life::cannot_go_on;
 pub use plan::{Phase, Plan, Planned, Precondition, Stretch};
 
-use crate::host::Host;
+use crate::array::Lanes;
+use crate::host::{Ended, Host};
 use crate::observer::Observer;
 use crate::record::{Record, Recorded};
 use life::{Life, Stage};
-use wane_results::Counters;
+use wane_results::{Counters, EndCause};
 
 /// The progress of a run, which its watcher gets after every batch.
 #[derive(Clone, Copy, Debug)]
@@ -104,28 +105,37 @@ pub enum Progress {
 /// A run that can be stepped. See the head of this file.
 pub struct Run {
     host: Host,
+    /// Of what the host does; of a drive alone, also of the drive.
     record: Record,
+    /// Of each drive of an array.
+    lanes: Option<Box<Lanes>>,
     life: Life,
 }
 
 impl Run {
     /// Makes a run at its start.
     pub fn new(plan: Plan) -> Self {
-        Self::with(plan, |device| match device {
-            Planned::Drive(drive) => Host::of(*drive),
-            Planned::Files(files) => Host::of_files(*files),
-        })
+        Self::with(plan, Host::of)
     }
 
-    /// Makes a run whose host is made so.
-    fn with(plan: Plan, host: impl FnOnce(Planned) -> Host) -> Self {
-        let Plan { device, observer, calendar, young_below, precondition, phases } = plan;
+    /// Makes a run in which the host of a drive alone is made so.
+    fn with(plan: Plan, of_drive: impl FnOnce(Drive) -> Host) -> Self {
+        let Plan { device, lanes, observer, calendar, young_below, precondition, phases } = plan;
+        let host = match device {
+            Planned::Drive(drive) => of_drive(*drive),
+            Planned::Stack { stack, unit, units } => Host::of_stack(stack, unit, units),
+        };
         let observer = observer.map(|spec| Box::new(Observer::new(*spec)));
-        let record = Record::new(young_below, observer).with_course(device.drive().logical_initial());
-        Self { host: host(device), record, life: Life::new(calendar, precondition, phases) }
+        let record = Record::new(young_below, observer).with_course(host.logical_units());
+        let lanes = lanes.map(|lanes| Box::new(lanes.begun(precondition.units(host.addresses()))));
+        let mut run = Self { host, record, lanes, life: Life::new(calendar, precondition, phases) };
+        if let Some(lanes) = &mut run.lanes {
+            lanes.begin(&mut run.host);
+        }
+        run
     }
 
-    /// The drive.
+    /// The drive; of an array, the first that has power.
     pub fn drive(&self) -> &Drive {
         self.host.drive()
     }
@@ -136,6 +146,9 @@ impl Run {
     }
 
     /// The drive, for changes between two steps. What it does then counts in the run.
+    ///
+    /// # Panics
+    /// It is an array.
     pub fn drive_mut(&mut self) -> &mut Drive {
         self.host.drive_mut()
     }
@@ -145,15 +158,34 @@ impl Run {
     /// # Errors
     /// A source cannot be read twice: a trace that is read straight from its file or from stdin.
     pub fn try_clone(&self) -> Result<Self, SourceError> {
-        Ok(Self { host: self.host.clone(), record: self.record.another(), life: self.life.try_clone()? })
+        Ok(Self {
+            host: self.host.clone(),
+            record: self.record.another(),
+            lanes: self.lanes.as_ref().map(|lanes| Box::new(lanes.another())),
+            life: self.life.try_clone()?,
+        })
     }
 
     /// Advances until the budget is spent or the run is over.
     ///
     /// # Errors
     /// A trace cannot be read further.
-    pub fn advance(&mut self, budget: Budget, watch: &mut Watch<'_>) -> Result<Progress, SourceError> {
-        self.life.advance(&mut self.host, &mut self.record, budget, watch)
+    pub fn advance(&mut self, mut budget: Budget, watch: &mut Watch<'_>) -> Result<Progress, SourceError> {
+        let Self { host, record, lanes, life } = self;
+        let Some(lanes) = lanes else { return life.advance(host, record, &mut budget, watch) };
+        loop {
+            let progress = lanes.step(&mut budget, |part| life.advance(host, record, part, watch))?;
+            let Some(progress) = progress else { return Ok(Progress::Paused) };
+            lanes.look(host, record, progress, watch)?;
+            if progress == Progress::Over {
+                return Ok(progress);
+            }
+            if lanes.are_over() {
+                // Nothing is left that could refuse the next write.
+                life.over(Ended::Died(EndCause::SpareExhausted));
+                return Ok(Progress::Over);
+            }
+        }
     }
 
     /// The counters since counting started.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use wane_workload::SourceError;
 
+use crate::array::{self, FinishedArray};
 use crate::backed::{self, Seen};
 use crate::build::{self, PlanError, PolicyOverrides};
 use crate::calendar;
@@ -20,7 +21,7 @@ use wane_results::{
     LatencyOf, Life, MadeBy, Member, PagesProgrammed, ResultError, RunResult, Scaled, Summary,
     SummaryWriteAmplification, Wear, Window, write_amplification,
 };
-use wane_scenario::Scenario;
+use wane_scenario::{ArraySpec, Scenario};
 use wane_units::Bytes;
 
 /// The version in every result.
@@ -97,7 +98,11 @@ pub fn execute(
     overrides: &PolicyOverrides,
     watch: &mut Watch<'_>,
 ) -> Result<RunResult, SessionError> {
-    check_fit(scenario, build::memory_of(scenario, &overrides.policies(scenario).map_err(PlanError::from)?))?;
+    let needed = match &scenario.array {
+        None => build::memory_of(scenario, &overrides.policies(scenario).map_err(PlanError::from)?),
+        Some(_) => build::memory_estimate(scenario),
+    };
+    check_fit(scenario, needed)?;
     let stopwatch = Stopwatch::start();
     let run = Run::new(build::plan_with(scenario, overrides, watch.stop)?);
     to_its_end(scenario, overrides, run, &stopwatch, watch)
@@ -156,6 +161,19 @@ pub(crate) fn to_its_end(
     };
     let finished = run.finish(stop)?;
     let mut result = result(scenario, overrides, &finished, stopwatch, &measured);
+    if let Some(array) = finished.array {
+        let (FinishedArray { figures, drives }, calendar) = (*array, finished.calendar);
+        let of_drive = |(member, finished): &(Scenario, Finished)| {
+            self::result(member, overrides, finished, stopwatch, &Measured::default())
+        };
+        result.drives = drives.iter().map(of_drive).collect();
+        let is_whole = figures.interrupted.is_none();
+        result.summary.array = Some(figures);
+        if is_whole {
+            let members: Vec<Scenario> = drives.into_iter().map(|(member, _)| member).collect();
+            array::foretell(scenario, &mut result, &members, calendar, stop)?;
+        }
+    }
     if let Some((told, warning)) = forwarded {
         result.summary.fast_forward = Some(told);
         result.summary.warnings.extend(warning);
@@ -188,7 +206,7 @@ pub(crate) fn result(
     stopwatch: &Stopwatch,
     measured: &Measured,
 ) -> RunResult {
-    let device = &scenario.device;
+    let device = scenario.host_device();
     let recorded = overrides.recorded(scenario);
     let counters = &finished.counters;
     let of_drive = |units: u64| units as f64 / f64::from(device.logical_units);
@@ -204,16 +222,7 @@ pub(crate) fn result(
             hash: recorded.hash(),
             overrides: overrides.recorded_policies(),
         },
-        host: Host {
-            pages_written: counters.host_units_written,
-            page_bytes: unit,
-            bytes_written: counters.host_bytes_written(unit),
-            drive_writes: written,
-            pages_read: counters.host_units_read,
-            pages_read_unmapped: counters.host_units_read_unmapped,
-            pages_trimmed: counters.host_units_trimmed,
-            pages_written_in_part: counters.units_written_in_part,
-        },
+        host: host(counters, unit, written),
         flash: flash(counters, observed),
         write_amplification: SummaryWriteAmplification::new(
             write_amplification(counters, unit),
@@ -233,13 +242,14 @@ pub(crate) fn result(
         capacity: Capacity {
             logical_bytes_initial: device.logical_bytes(),
             logical_bytes_exported: u64::from(finished.exported_units) * device.unit.0,
-            physical_bytes_usable: (u64::from(device.geometry.blocks()) - finished.wear.retired())
-                * device.geometry.block_size().0,
-            over_provisioning: Some(device.over_provisioning()),
+            physical_bytes_usable: finished.wear.usable_bytes(),
+            // What an array has beside its data is mostly copies and parities.
+            over_provisioning: scenario.array.is_none().then(|| device.over_provisioning()),
         },
         end: End { reason: finished.reason, cause: finished.cause, at_drive_writes: drive_writes },
         scaled: scaled(scenario),
         file_system: finished.file_system.clone(),
+        array: None,
         fast_forward: None,
         life: Some(life),
         latency: observed.and_then(|observed| observed.latency.clone()),
@@ -254,10 +264,12 @@ pub(crate) fn result(
     RunResult {
         summary,
         timeline: finished.timeline.clone(),
-        blocks: finished.wear.rows(),
+        // Those of an array are in the results of its drives.
+        blocks: if scenario.array.is_none() { finished.wear.rows() } else { Vec::new() },
         windows: windows(finished, calendar),
         error_histogram: observed.and_then(|observed| observed.error_histogram.clone()),
         scenario_toml: recorded.to_toml(),
+        drives: Vec::new(),
     }
 }
 
@@ -265,7 +277,8 @@ pub(crate) fn result(
 fn life(scenario: &Scenario, finished: &Finished, drive_writes: f64) -> (Life, Option<Calendar>) {
     let is_over = finished.reason == EndReason::EndOfLife;
     let calendar = finished.calendar.or_else(|| calendar::found(scenario, finished));
-    let capacity = scenario.device.scaled_from.map_or_else(|| scenario.device.logical_bytes(), |from| from.0);
+    let capacity =
+        scaled(scenario).map_or_else(|| scenario.host_device().logical_bytes(), |scaled| scaled.from_logical_bytes);
     // A folded trace makes fewer drive writes on the larger drive, in proportion to the capacities. But the larger drive endures as
     // many drive writes as the smaller one.
     let share = if scenario.folds_traces() { scaled(scenario).map_or(1.0, |scaled| scaled.ratio) } else { 1.0 };
@@ -298,10 +311,13 @@ fn speed(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measur
     }
 }
 
-/// The larger drive that the scenario's drive stands for.
+/// The larger drive that the scenario's drive stands for, or the larger array.
 fn scaled(scenario: &Scenario) -> Option<Scaled> {
-    let (from, to) = (scenario.device.scaled_from?.0, scenario.device.logical_bytes());
-    Some(Scaled { from_logical_bytes: from, ratio: to as f64 / from as f64 })
+    let member = &scenario.members()[0].device;
+    let (from, to) = (member.scaled_from?.0, member.logical_bytes());
+    let ratio = to as f64 / from as f64;
+    let of_array = |spec: &ArraySpec| (spec.device.logical_bytes() as f64 / ratio).round() as u64;
+    Some(Scaled { from_logical_bytes: scenario.array.as_ref().map_or(from, of_array), ratio })
 }
 
 /// The warning that the drive stands for a larger one.
@@ -325,11 +341,12 @@ fn scaled_in_words(scenario: &Scenario) -> Option<String> {
             sized.join(", ")
         ),
     };
+    let what = if scenario.array.is_some() { "an array" } else { "a drive" };
     Some(format!(
-        "a drive of {} was run as one of {}, 1/{times:.3} of it. TB written, TBW, years and drive writes a day are those of the larger one; bytes, \
+        "{what} of {} was run as one of {}, 1/{times:.3} of it. TB written, TBW, years and drive writes a day are those of the larger one; bytes, \
          pages and blocks are those of the smaller{of_policies}{of_traces}",
         Bytes(from_logical_bytes).decimal(),
-        Bytes(scenario.device.logical_bytes()).decimal(),
+        Bytes(scenario.host_device().logical_bytes()).decimal(),
     ))
 }
 
@@ -340,6 +357,20 @@ fn windows(finished: &Finished, calendar: Option<Calendar>) -> Vec<Window> {
         window.at_days = calendar.map(|calendar| calendar.days(window.at_drive_writes));
     }
     windows
+}
+
+/// The figures of the host's requests: units of `page_bytes`, and `drive_writes` of the device.
+fn host(counters: &Counters, page_bytes: u64, drive_writes: f64) -> Host {
+    Host {
+        pages_written: counters.host_units_written,
+        page_bytes,
+        bytes_written: counters.host_bytes_written(page_bytes),
+        drive_writes,
+        pages_read: counters.host_units_read,
+        pages_read_unmapped: counters.host_units_read_unmapped,
+        pages_trimmed: counters.host_units_trimmed,
+        pages_written_in_part: counters.units_written_in_part,
+    }
 }
 
 /// The figures of flash operations.
@@ -442,7 +473,9 @@ fn throttled(scenario: &Scenario) -> Option<String> {
 fn unseen(scenario: &Scenario, finished: &Finished) -> Option<String> {
     let wane_scenario::Probe { ages, at_end_of_life, .. } = scenario.probe.as_ref()?;
     let died = finished.reason == EndReason::EndOfLife;
-    let windows = finished.measured.as_ref().map_or(0, |measured| measured.windows.len());
+    let of_array = finished.array.as_ref().map(|array| array.figures.probes.len());
+    let of_drive = || finished.measured.as_ref().map_or(0, |measured| measured.windows.len());
+    let windows = of_array.unwrap_or_else(of_drive);
     let seen = windows - usize::from(*at_end_of_life && died && windows > 0);
     let of_end =
         (*at_end_of_life && !died).then(|| "probe.at-end-of-life: the run ended before the drive died".to_owned());
@@ -569,8 +602,7 @@ impl Members {
         if inputs != self.named[number].inputs && self.named[number].inputs != Inputs::Unknown {
             return Err(SessionError::TraceChanged);
         }
-        let report = wane_report::render(std::slice::from_ref(result));
-        Ok(self.folder.write_member(number, result, &report)?)
+        Ok(self.folder.write_member(number, result, &rendered)?)
     }
 }
 
@@ -671,11 +703,15 @@ fn keep(folder: &Folder, others: Others, members: &[Member]) -> Result<(), Resul
 /// # Errors
 /// They cannot be written; the folder is then unchanged.
 pub fn write(folder: &mut Folder, result: &RunResult) -> Result<Vec<String>, ResultError> {
-    let report = wane_report::render(std::slice::from_ref(result));
-    folder.write(result, Some(&report))
+    folder.write(result, Some(&rendered))
+}
+
+/// The report of one run.
+fn rendered(result: &RunResult) -> String {
+    wane_report::render(std::slice::from_ref(result))
 }
 
 /// Whether any of several runs was interrupted.
 pub fn interrupted(result: &RunResult) -> bool {
-    result.summary.end.reason == EndReason::Interrupted
+    result.is_interrupted()
 }

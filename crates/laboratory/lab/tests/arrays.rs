@@ -5,10 +5,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use wane_lab::array::{self, ArrayResult};
-use wane_lab::run::Watch;
+use wane_lab::build::{self, Override, PolicyOverrides};
+use wane_lab::run::{Budget, Progress, Run, Watch};
 use wane_lab::session;
-use wane_results::{ArrayLatency, ArrayProbe, ArraySummary, DriveState, EndCause, EndReason, LatencyDistribution};
+use wane_results::{
+    ArrayFigures, ArrayLatency, ArrayProbe, DriveState, EndCause, EndReason, LatencyDistribution, RunResult, Summary,
+};
 use wane_scenario::{Scenario, Sources};
 
 const MIRROR: &str = "[drive]\nlogical-capacity = \"8 MiB\"\nspare-factor = 0.2\npages-per-block = 16\nendurance = 40\n\
@@ -20,29 +22,41 @@ fn scenario(set: &[&str]) -> Scenario {
     Scenario::resolve(&Sources { file: Some(("mirror.toml", MIRROR)), set: &set, preset: None }).unwrap()
 }
 
-fn lived(scenario: &Scenario) -> ArrayResult {
-    array::execute(scenario, &mut Watch { step: &mut |_| {}, stop: &Arc::default() }).unwrap()
+/// What became of an array.
+#[derive(Debug)]
+struct Lived {
+    summary: Summary,
+    array: ArrayFigures,
+    drives: Vec<RunResult>,
 }
 
-fn states(result: &ArrayResult) -> Vec<(&str, DriveState)> {
-    result.summary.drives.iter().map(|drive| (drive.run.as_str(), drive.state)).collect()
+fn lived(scenario: &Scenario) -> Lived {
+    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
+    let RunResult { mut summary, drives, .. } =
+        session::execute(scenario, &PolicyOverrides::default(), &mut watch).unwrap();
+    let array = summary.array.take().unwrap();
+    Lived { summary, array, drives }
+}
+
+fn states(result: &Lived) -> Vec<(&str, DriveState)> {
+    result.array.drives.iter().map(|drive| (drive.run.as_str(), drive.state)).collect()
 }
 
 #[test]
 fn equal_drives_die_together_and_staggered_ones_do_not() {
     let together = lived(&scenario(&[]));
     assert_eq!(states(&together), [("drive-0", DriveState::ReadOnly), ("drive-1", DriveState::ReadOnly)]);
-    assert!(together.summary.between_deaths().unwrap() < 0.02, "{:?}", together.summary);
+    assert!(together.array.between_deaths().unwrap() < 0.02, "{:?}", together.summary);
     assert_eq!(together.summary.end.reason, EndReason::EndOfLife);
-    assert_eq!((together.summary.bytes_lost, together.summary.capacity_bytes), (0, 8 << 20));
+    assert_eq!((together.array.bytes_lost, together.summary.capacity.logical_bytes_initial), (0, 8 << 20));
     let staggered = lived(&scenario(&["array.member.1.drive.initial.erase-count=20"]));
-    assert!(staggered.summary.between_deaths().unwrap() > 0.3, "{:?}", staggered.summary);
+    assert!(staggered.array.between_deaths().unwrap() > 0.3, "{:?}", staggered.summary);
     // The used drive died first; the other lived as long as without it.
-    let ends: Vec<f64> = staggered.summary.drives.iter().map(|drive| drive.ended_at.unwrap()).collect();
+    let ends: Vec<f64> = staggered.array.drives.iter().map(|drive| drive.ended_at.unwrap()).collect();
     assert!(ends[1] < 0.7 * ends[0], "{ends:?}");
-    assert!((ends[0] / together.summary.last_death_at.unwrap() - 1.0).abs() < 0.02, "{ends:?}");
+    assert!((ends[0] / together.array.last_death_at.unwrap() - 1.0).abs() < 0.02, "{ends:?}");
     // Each drive's own results are those of a drive that died when its array says.
-    for (told, (_, result)) in staggered.summary.drives.iter().zip(&staggered.drives) {
+    for (told, result) in staggered.array.drives.iter().zip(&staggered.drives) {
         assert_eq!(result.summary.end.reason, EndReason::EndOfLife);
         assert!((result.summary.end.at_drive_writes - told.ended_at.unwrap()).abs() < 0.02, "{told:?}");
         assert_eq!(result.summary.host.bytes_written, told.bytes_written);
@@ -54,7 +68,7 @@ fn equal_drives_die_together_and_staggered_ones_do_not() {
 fn a_drive_that_takes_its_data_with_it_leaves_them_to_the_other() {
     let gone = "array.at-end-of-life=gone";
     let both = lived(&scenario(&[gone]));
-    assert_eq!(both.summary.bytes_lost, both.summary.capacity_bytes);
+    assert_eq!(both.array.bytes_lost, both.summary.capacity.logical_bytes_initial);
     let one = lived(&scenario(&[
         gone,
         "array.member.1.drive.endurance=400",
@@ -62,8 +76,8 @@ fn a_drive_that_takes_its_data_with_it_leaves_them_to_the_other() {
         "until.end-of-life=false",
     ]));
     assert_eq!(states(&one), [("drive-0", DriveState::Gone), ("drive-1", DriveState::Online)]);
-    assert_eq!((one.summary.bytes_lost, one.summary.last_death_at), (0, None));
-    assert!(one.summary.first_death_at.is_some() && one.summary.end.reason == EndReason::DriveWrites);
+    assert_eq!((one.array.bytes_lost, one.array.last_death_at), (0, None));
+    assert!(one.array.first_death_at.is_some() && one.summary.end.reason == EndReason::DriveWrites);
 }
 
 /// With one copy, what a drive takes with it is lost.
@@ -72,7 +86,7 @@ fn arrays_with_one_copy_lose_what_a_drive_held() {
     for (layout, share) in [("stripe", 2), ("linear", 1)] {
         let set = format!("array.layout={layout}");
         let result = lived(&scenario(&[&set, "array.at-end-of-life=gone"]));
-        assert_eq!(result.summary.bytes_lost, share * (8 << 20), "{layout}");
+        assert_eq!(result.array.bytes_lost, share * (8 << 20), "{layout}");
     }
 }
 
@@ -86,13 +100,17 @@ fn what_drives_were_written_adds_up() {
         &[],
     ] {
         let result = lived(&scenario(set));
-        for drive in &result.summary.drives {
+        for drive in &result.array.drives {
             // The last write is that of the drive that lived longest.
-            let less = result.summary.bytes_written - drive.bytes_written;
-            assert!(less <= result.summary.capacity_bytes / 64, "{set:?}: {less} of {:?}", result.summary);
+            let less = result.summary.host.bytes_written - drive.bytes_written;
+            assert!(
+                less <= result.summary.capacity.logical_bytes_initial / 64,
+                "{set:?}: {less} of {:?}",
+                result.summary
+            );
         }
-        let most = result.summary.drives.iter().map(|drive| drive.bytes_written).max();
-        assert_eq!(most, Some(result.summary.bytes_written), "{set:?}");
+        let most = result.array.drives.iter().map(|drive| drive.bytes_written).max();
+        assert_eq!(most, Some(result.summary.host.bytes_written), "{set:?}");
     }
 }
 
@@ -105,24 +123,24 @@ fn a_new_drive_is_new() {
         "array.member.1.drive.endurance=400",
     ]));
     assert_eq!(states(&result)[..2], [("drive-0", DriveState::Replaced), ("drive-0-new-1", DriveState::ReadOnly)]);
-    let [old, new] =
-        [&result.drives[0].1, &result.drives[1].1].map(|drive| drive.summary.wear.erase_count_mean_at_start);
+    let [old, new] = [&result.drives[0], &result.drives[1]].map(|drive| drive.summary.wear.erase_count_mean_at_start);
     assert!(old >= 10.0 && new < 4.0, "{old} {new}");
 }
 
 #[test]
 fn a_worn_drive_is_replaced_before_its_end() {
     let replaced = lived(&scenario(&["array.replace-at=0.8", "array.replacements=2"]));
-    let summary = &replaced.summary;
-    let count = |state| summary.drives.iter().filter(|drive| drive.state == state).count();
-    assert_eq!((count(DriveState::Replaced), summary.drives.len()), (2, 4), "{:?}", states(&replaced));
-    for drive in summary.drives.iter().filter(|drive| drive.state == DriveState::Replaced) {
+    let array = &replaced.array;
+    let count = |state| array.drives.iter().filter(|drive| drive.state == state).count();
+    assert_eq!((count(DriveState::Replaced), array.drives.len()), (2, 4), "{:?}", states(&replaced));
+    for drive in array.drives.iter().filter(|drive| drive.state == DriveState::Replaced) {
         assert!((0.8..0.9).contains(&drive.life_used.unwrap()), "{drive:?}");
     }
     // All data went to the new drives, and no more than that.
-    assert!((summary.capacity_bytes..=2 * summary.capacity_bytes).contains(&summary.bytes_copied), "{summary:?}");
-    assert_eq!(summary.bytes_lost, 0);
-    let ends = replaced.drives.iter().map(|(_, drive)| drive.summary.end.reason);
+    let capacity = replaced.summary.capacity.logical_bytes_initial;
+    assert!((capacity..=2 * capacity).contains(&array.bytes_copied), "{array:?}");
+    assert_eq!(array.bytes_lost, 0);
+    let ends = replaced.drives.iter().map(|drive| drive.summary.end.reason);
     assert_eq!(ends.filter(|reason| *reason == EndReason::Replaced).count(), 2);
 }
 
@@ -131,12 +149,12 @@ fn arrays_with_one_copy_end_with_their_first_drive() {
     for layout in ["stripe", "linear"] {
         let set = format!("array.layout={layout}");
         let result = lived(&scenario(&[&set, "array.member.0.drive.endurance=20"]));
-        assert_eq!(result.summary.capacity_bytes, 16 << 20, "{layout}");
+        assert_eq!(result.summary.capacity.logical_bytes_initial, 16 << 20, "{layout}");
         assert_eq!(result.summary.end.reason, EndReason::EndOfLife);
         assert!(result.summary.end.cause.is_some_and(|cause| cause != EndCause::FootprintDoesNotFit));
-        let worn = result.summary.drives.iter().position(|drive| drive.state == DriveState::ReadOnly).unwrap();
+        let worn = result.array.drives.iter().position(|drive| drive.state == DriveState::ReadOnly).unwrap();
         assert_eq!(states(&result)[1 - worn].1, DriveState::Online);
-        assert_eq!(result.drives[1 - worn].1.summary.end.reason, EndReason::ArrayEnd);
+        assert_eq!(result.drives[1 - worn].summary.end.reason, EndReason::ArrayEnd);
     }
 }
 
@@ -149,16 +167,16 @@ fn members_of_other_sizes_are_filled() {
         "until.end-of-life=false",
     ]));
     // (8 + 8 + 4) / 2
-    assert_eq!(result.summary.capacity_bytes, 10 << 20);
-    let written: u64 = result.summary.drives.iter().map(|drive| drive.bytes_written).sum();
-    assert_eq!(written, 2 * result.summary.bytes_written);
+    assert_eq!(result.summary.capacity.logical_bytes_initial, 10 << 20);
+    let written: u64 = result.array.drives.iter().map(|drive| drive.bytes_written).sum();
+    assert_eq!(written, 2 * result.summary.host.bytes_written);
 }
 
 #[test]
 fn two_lives_of_a_seed_are_the_same() {
-    let same = |one: &ArrayResult, other: &ArrayResult| {
-        let files = |result: &ArrayResult| -> Vec<_> {
-            let of = |(_, drive): &(Scenario, wane_results::RunResult)| {
+    let same = |one: &Lived, other: &Lived| {
+        let files = |result: &Lived| -> Vec<_> {
+            let of = |drive: &RunResult| {
                 let mut drive = drive.clone();
                 drive.summary.run.wall_seconds = 0.0;
                 drive.summary.run.flash_pages_programmed_per_second = None;
@@ -167,10 +185,9 @@ fn two_lives_of_a_seed_are_the_same() {
             };
             result.drives.iter().map(of).collect()
         };
-        let summary = |result: &ArrayResult| {
-            let mut summary = result.summary.clone();
-            summary.run.wall_seconds = 0.0;
-            summary
+        let summary = |result: &Lived| {
+            let run = wane_results::Run { seed: result.summary.run.seed, ..wane_results::Run::default() };
+            (Summary { run, ..result.summary.clone() }, result.array.clone())
         };
         (summary(one) == summary(other), files(one) == files(other))
     };
@@ -191,20 +208,77 @@ fn a_life_that_is_stopped_tells_what_it_has() {
         steps += 1;
         stop.store(steps > 20, std::sync::atomic::Ordering::Relaxed);
     };
-    let result = array::execute(&scenario(&[]), &mut Watch { step: &mut step, stop: &stop }).unwrap();
+    let mut watch = Watch { step: &mut step, stop: &stop };
+    let result = session::execute(&scenario(&[]), &PolicyOverrides::default(), &mut watch).unwrap();
     assert_eq!(result.summary.end.reason, EndReason::Interrupted);
-    assert!(result.drives.iter().all(|(_, drive)| drive.summary.end.reason == EndReason::Interrupted));
+    assert!(result.drives.iter().all(|drive| drive.summary.end.reason == EndReason::Interrupted));
 }
 
+/// The host's figures are of all drives together, and its rows go from the start of its life to the end.
 #[test]
-fn what_is_for_one_drive_refuses_an_array() {
-    let array = scenario(&[]);
-    let stop = Arc::default();
-    let mut watch = Watch { step: &mut |_| {}, stop: &stop };
-    let refused = session::execute(&array, &wane_lab::overrides::PolicyOverrides::default(), &mut watch);
-    assert!(refused.unwrap_err().to_string().starts_with("[array]: this is for one drive"));
-    let alone = Scenario { array: None, ..array };
-    assert!(array::execute(&alone, &mut watch).is_err());
+fn the_summary_of_an_array_is_that_of_its_host() {
+    let result = lived(&scenario(&["until={ drive-writes = 4 }"]));
+    let (summary, drives) = (&result.summary, &result.drives);
+    let sum = |of: fn(&Summary) -> u64| drives.iter().map(|drive| of(&drive.summary)).sum::<u64>();
+    assert!((summary.host.drive_writes - 4.0).abs() < 0.01, "{:?}", summary.host);
+    assert_eq!(summary.flash.pages_programmed.total, sum(|drive| drive.flash.pages_programmed.total));
+    assert_eq!(summary.flash.blocks_erased.total, sum(|drive| drive.flash.blocks_erased.total));
+    assert_eq!(summary.capacity.physical_bytes_usable, sum(|drive| drive.capacity.physical_bytes_usable));
+    // Two copies: what flash gets for a byte of the host is the sum of what it gets for a byte of each copy.
+    let own: f64 = drives.iter().map(|drive| drive.summary.write_amplification.total.unwrap()).sum();
+    assert!((summary.write_amplification.total.unwrap() / own - 1.0).abs() < 1e-9, "{own}");
+    let mean = drives.iter().map(|drive| drive.summary.wear.erase_count.mean).sum::<f64>() / 2.0;
+    assert!((summary.wear.erase_count.mean / mean - 1.0).abs() < 1e-9, "{mean}");
+}
+
+/// However a run of an array is stepped, and from a copy in its midst too, it becomes the same.
+#[test]
+fn an_array_lives_the_same_however_it_is_stepped() {
+    let scenario = scenario(&["array.replace-at=0.5", "precondition.fill=0.7"]);
+    let whole = lived(&scenario);
+    let mut run = Run::new(build::plan(&scenario).unwrap());
+    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
+    let mut copy = None;
+    while run.advance(Budget::units(777), &mut watch).unwrap() == Progress::Paused {
+        if copy.is_none() && run.drive().life_used().unwrap() > 0.6 {
+            copy = Some(run.try_clone().unwrap());
+        }
+    }
+    let mut copy = copy.unwrap();
+    assert_eq!(copy.advance(Budget::WHOLE, &mut watch).unwrap(), Progress::Over);
+    for run in [run, copy] {
+        let finished = run.finish(&Arc::default()).unwrap();
+        let array = finished.array.unwrap();
+        assert_eq!(array.figures, whole.array);
+        let rows = array.drives.iter().map(|(_, drive)| &drive.timeline);
+        assert!(rows.eq(whole.drives.iter().map(|drive| &drive.timeline)));
+        assert_eq!(finished.counters.host_units_written, whole.summary.host.pages_written);
+    }
+}
+
+/// Members have policies from outside as one drive has them.
+#[test]
+fn a_policy_from_outside_serves_each_member() {
+    let scenario = scenario(&["until={ drive-writes = 4 }", "ftl.gc=\"fifo\""]);
+    let greedy = PolicyOverrides {
+        victim: Some(Override::new("my-greedy", Scenario { array: None, ..lived_with("greedy") }.ftl.victim_policy())),
+        ..PolicyOverrides::default()
+    };
+    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
+    let outside = session::execute(&scenario, &greedy, &mut watch).unwrap();
+    let (fifo, own) = (lived(&scenario), lived(&lived_with("greedy")));
+    assert_eq!(outside.summary.flash, own.summary.flash);
+    assert_ne!(outside.summary.flash, fifo.summary.flash);
+    // Results say so, of the whole and of each drive.
+    for result in outside.drives.iter().chain([&outside]) {
+        assert_eq!(result.summary.scenario.overrides["gc"]["policy"], "my-greedy");
+    }
+    assert_ne!(outside.summary.scenario.hash, fifo.summary.scenario.hash);
+}
+
+/// The mirror that collects by a built-in policy.
+fn lived_with(policy: &str) -> Scenario {
+    scenario(&["until={ drive-writes = 4 }", &format!("ftl.gc={policy}")])
 }
 
 const PROBED: [&str; 4] = [
@@ -216,7 +290,7 @@ const PROBED: [&str; 4] = [
 
 /// The probes of the mirror with these settings.
 fn probes(set: &[&str]) -> Vec<ArrayProbe> {
-    lived(&scenario(&[&PROBED[..], &["probe.until.requests=4000"], set].concat())).summary.probes
+    lived(&scenario(&[&PROBED[..], &["probe.until.requests=4000"], set].concat())).array.probes
 }
 
 #[test]
@@ -255,9 +329,8 @@ fn an_array_of_one_drive_is_as_fast_as_the_drive() {
     let mut alone = scenario(&[&PROBED[..], &["probe.until.requests=4000"]].concat()).to_toml();
     alone = alone.replace(&alone[alone.find("[array]").unwrap()..alone.find("[drive").unwrap()], "");
     let alone = Scenario::resolve(&Sources { file: Some(("alone.toml", &alone)), ..Sources::default() }).unwrap();
-    let overrides = wane_lab::overrides::PolicyOverrides::default();
     let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
-    let alone = session::execute(&alone, &overrides, &mut watch).unwrap();
+    let alone = session::execute(&alone, &PolicyOverrides::default(), &mut watch).unwrap();
     for (window, probe) in alone.windows.iter().zip(&array) {
         let (one, other) = (window.latency.read.as_ref().unwrap().times, probe.host.read.unwrap());
         assert!((one.mean_ns / other.mean_ns - 1.0).abs() < 0.1, "{} {}", one.mean_ns, other.mean_ns);
@@ -276,23 +349,23 @@ fn probes_change_nothing_and_drives_of_a_run_err() {
         "probe.until.requests=500",
     ];
     let (without, with) = (lived(&scenario(&chip[..3])), lived(&scenario(&[&PROBED[..], &chip].concat())));
-    for ((_, one), (_, other)) in without.drives.iter().zip(&with.drives) {
+    for (one, other) in without.drives.iter().zip(&with.drives) {
         let (one, other) = (one.summary.errors.unwrap(), other.summary.errors.unwrap());
         assert!(one.codewords_checked > 1000 && one == other, "{one:?} {other:?}");
     }
     let again = lived(&scenario(&[&PROBED[..], &chip].concat())).summary;
     let run = with.summary.run.clone();
-    assert_eq!(ArraySummary { run, ..again }, with.summary);
+    assert_eq!(Summary { run, ..again }, with.summary);
     let worn = lived(&scenario(&["time.scheduler=event", "probe.at-wear=[0.4, 0.7, 1.0]", "probe.until.requests=100"]));
-    let used: Vec<f64> = worn.summary.probes.iter().map(|probe| probe.life_used.unwrap()).collect();
+    let used: Vec<f64> = worn.array.probes.iter().map(|probe| probe.life_used.unwrap()).collect();
     assert!((0.4..0.45).contains(&used[0]) && (0.7..0.75).contains(&used[1]) && used.len() == 2, "{used:?}");
     assert!(worn.summary.warnings[0].starts_with("the run ended before 1 of 3 probes were due"), "{worn:?}");
 }
 
 #[test]
 fn what_a_run_does_not_simulate_is_refused_at_its_key() {
-    let ended =
-        array::execute(&scenario(&["time.scheduler=event"]), &mut Watch { step: &mut |_| {}, stop: &Arc::default() });
+    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
+    let ended = session::execute(&scenario(&["time.scheduler=event"]), &PolicyOverrides::default(), &mut watch);
     let refused = ended.map(drop).unwrap_err().to_string();
     assert!(refused.starts_with("time.scheduler: an array ages without a clock; with [probe]"), "{refused}");
     let set = ["time.scheduler=event", "probe.at-end-of-life=true"].map(str::to_owned);

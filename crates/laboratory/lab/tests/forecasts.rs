@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use wane_lab::array;
+use wane_lab::overrides::PolicyOverrides;
 use wane_lab::run::Watch;
-use wane_results::{ArraySummary, Forecast};
+use wane_lab::session::{self, SessionError};
+use wane_results::{ArrayFigures, Forecast};
 use wane_scenario::{Scenario, Sources};
 
 const STRIPE: &str = "[drive]\nlogical-capacity = \"4 MiB\"\nspare-factor = 0.2\npages-per-block = 16\nendurance = 40\n\
@@ -19,8 +20,15 @@ fn scenario(set: &[&str]) -> Scenario {
     Scenario::resolve(&Sources { file: Some(("stripe.toml", STRIPE)), set: &set, preset: None }).unwrap()
 }
 
-fn lived(set: &[&str]) -> ArraySummary {
-    array::execute(&scenario(set), &mut Watch { step: &mut |_| {}, stop: &Arc::default() }).unwrap().summary
+/// What became of the array.
+fn executed(scenario: &Scenario) -> Result<ArrayFigures, SessionError> {
+    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
+    let run = session::execute(scenario, &PolicyOverrides::default(), &mut watch)?;
+    Ok(run.summary.array.unwrap())
+}
+
+fn lived(set: &[&str]) -> ArrayFigures {
+    executed(&scenario(set)).unwrap()
 }
 
 fn forecast(set: &[&str]) -> Forecast {
@@ -203,7 +211,7 @@ fn the_uber_of_a_chip_is_the_tail_of_its_errors() {
 #[test]
 fn a_life_that_wears_nothing_carries_no_forecast() {
     let scenario = scenario(&["until.end-of-life=false", "until.drive-writes=0.001"]);
-    let refused = array::execute(&scenario, &mut Watch { step: &mut |_| {}, stop: &Arc::default() });
+    let refused = executed(&scenario);
     let told = refused.unwrap_err().to_string();
     assert!(told.contains("forecast") && told.contains("give a later until"), "{told}");
 }

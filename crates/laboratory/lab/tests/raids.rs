@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use wane_lab::array::{self, ArrayResult};
 use wane_lab::build::PolicyOverrides;
 use wane_lab::held::Held;
 use wane_lab::run::Watch;
-use wane_results::{DriveState, EndReason};
+use wane_lab::session;
+use wane_results::{ArrayFigures, DriveState, EndReason, RunResult, Summary};
 use wane_scenario::{Scenario, Sources};
 
 /// Five small drives, one of them old.
@@ -21,32 +21,48 @@ fn scenario(set: &[&str]) -> Scenario {
     Scenario::resolve(&Sources { file: Some(("raid.toml", RAID)), set: &set, preset: None }).unwrap()
 }
 
-fn lived(set: &[&str]) -> ArrayResult {
-    array::execute(&scenario(set), &mut Watch { step: &mut |_| {}, stop: &Arc::default() }).unwrap()
+/// What became of an array.
+#[derive(Debug)]
+struct Lived {
+    summary: Summary,
+    array: ArrayFigures,
+    drives: Vec<RunResult>,
 }
 
-fn states(result: &ArrayResult) -> Vec<(&str, DriveState)> {
-    result.summary.drives.iter().map(|drive| (drive.run.as_str(), drive.state)).collect()
+fn executed(scenario: &Scenario) -> Lived {
+    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
+    let RunResult { mut summary, drives, .. } =
+        session::execute(scenario, &PolicyOverrides::default(), &mut watch).unwrap();
+    let array = summary.array.take().unwrap();
+    Lived { summary, array, drives }
+}
+
+fn lived(set: &[&str]) -> Lived {
+    executed(&scenario(set))
+}
+
+fn states(result: &Lived) -> Vec<(&str, DriveState)> {
+    result.array.drives.iter().map(|drive| (drive.run.as_str(), drive.state)).collect()
 }
 
 /// With one parity an array goes on without the old drive, and ends with the next one, whose data it still has.
 #[test]
 fn five_drives_live_to_the_end_of_their_array() {
     let result = lived(&[]);
-    let summary = &result.summary;
-    assert_eq!((summary.layout.as_str(), summary.end.reason), ("raid", EndReason::EndOfLife));
+    let (summary, array) = (&result.summary, &result.array);
+    assert_eq!((array.layout.as_str(), summary.end.reason), ("raid", EndReason::EndOfLife));
     // All drives read on, so nothing of what they had is lost with the second one that takes no more writes.
-    assert_eq!(summary.bytes_lost, 0);
-    let (first, end) = (summary.first_death_at.unwrap(), summary.end.at_drive_writes);
+    assert_eq!(array.bytes_lost, 0);
+    let (first, end) = (array.first_death_at.unwrap(), summary.end.at_drive_writes);
     // The journal that the array keeps without a drive wears the others faster: 0.84 of the life.
     assert!(first < 0.9 * end, "{first} of {end}");
-    assert_eq!(summary.writes_degraded, end - first);
-    let (old, others) = summary.drives.split_last().unwrap();
+    assert_eq!(array.writes_degraded, end - first);
+    let (old, others) = array.drives.split_last().unwrap();
     assert_eq!((old.state, old.ended_at), (DriveState::ReadOnly, Some(first)));
     assert!(others.iter().any(|drive| drive.state == DriveState::ReadOnly), "{:?}", states(&result));
     // Each unit is written with its parity, unless neighbors share one.
-    let written: u64 = summary.drives.iter().map(|drive| drive.bytes_written).sum();
-    assert!(written > summary.bytes_written * 5 / 4, "{written} of {}", summary.bytes_written);
+    let written: u64 = array.drives.iter().map(|drive| drive.bytes_written).sum();
+    assert!(written > summary.host.bytes_written * 5 / 4, "{written} of {}", summary.host.bytes_written);
 }
 
 /// A journal writes changes of a page once more on two drives, with a head: the partial parity, or the page and its parity.
@@ -57,10 +73,10 @@ fn a_journal_wears_drives() {
     let until = ["until.end-of-life=false", "until.drive-writes=3"];
     let written = |journal: &'static str| {
         let result = lived(&[&new[..], &until, &[journal]].concat());
-        let all: Vec<u64> = result.summary.drives.iter().map(|drive| drive.bytes_written).collect();
+        let all: Vec<u64> = result.array.drives.iter().map(|drive| drive.bytes_written).collect();
         let (least, most) = (*all.iter().min().unwrap() as f64, *all.iter().max().unwrap() as f64);
         assert!(most < 1.1 * least, "the ring lies on all drives in turns: {all:?}");
-        all.iter().sum::<u64>() as f64 / result.summary.bytes_written as f64
+        all.iter().sum::<u64>() as f64 / result.summary.host.bytes_written as f64
     };
     let (none, ppl, full) =
         (written("array.journal=none"), written("array.journal=ppl"), written("array.journal=full"));
@@ -85,7 +101,7 @@ fn a_journal_wears_unequal_drives_alike() {
     ];
     let written = |journal: &'static str| -> Vec<f64> {
         let result = lived(&[&six[..], &[journal]].concat());
-        result.summary.drives.iter().map(|drive| drive.bytes_written as f64).collect()
+        result.array.drives.iter().map(|drive| drive.bytes_written as f64).collect()
     };
     // What they get of the data, by the slots that they have.
     let data = written("array.journal=none");
@@ -142,7 +158,7 @@ fn a_journal_suits_drives_with_two_streams() {
     ];
     let amplification = |journal: &'static str, placement: &'static str| {
         let result = lived(&[&drives[..], &[journal, placement]].concat());
-        let all = result.drives.iter().map(|(_, drive)| drive.summary.write_amplification.total.unwrap());
+        let all = result.drives.iter().map(|drive| drive.summary.write_amplification.total.unwrap());
         all.sum::<f64>() / result.drives.len() as f64
     };
     let (one, separate) = ("ftl.placement=one", "ftl.placement=separate");
@@ -158,7 +174,7 @@ fn a_drive_with_more_parities_wears_faster() {
     let small = [new, "workload.pattern=uniform", "array.journal=none", "array.chunk=4KiB"];
     let until = ["until.end-of-life=false", "until.drive-writes=3"];
     let result = lived(&[&small[..], &until, &["array.parity-shares=[4, 1, 1, 1, 1]"]].concat());
-    let written: Vec<f64> = result.summary.drives.iter().map(|drive| drive.bytes_written as f64).collect();
+    let written: Vec<f64> = result.array.drives.iter().map(|drive| drive.bytes_written as f64).collect();
     let others = written[1..].iter().sum::<f64>() / 4.0;
     let ratio = written[0] / others;
     assert!((ratio / (0.625 / 0.34375) - 1.0).abs() < 0.03, "{ratio}");
@@ -171,13 +187,13 @@ fn a_spare_comes_for_a_dead_drive() {
     let without = lived(&[gone]);
     let with = lived(&[gone, "array.spares=1"]);
     assert_eq!(states(&with)[4..], [("drive-4", DriveState::Gone), ("drive-4-new-1", DriveState::Online)]);
-    let (old, new) = (&with.summary.drives[4], &with.summary.drives[5]);
-    assert_eq!((old.ended_at, with.summary.first_death_at), (Some(new.came_at), old.ended_at));
-    assert!(with.summary.bytes_copied > 3 << 20, "{}", with.summary.bytes_copied);
+    let (old, new) = (&with.array.drives[4], &with.array.drives[5]);
+    assert_eq!((old.ended_at, with.array.first_death_at), (Some(new.came_at), old.ended_at));
+    assert!(with.array.bytes_copied > 3 << 20, "{}", with.array.bytes_copied);
     // Without it, the next death takes data along.
-    assert_eq!(without.summary.bytes_copied, 0);
-    assert!(without.summary.bytes_lost > 0 && without.summary.writes_degraded > 0.5, "{:?}", without.summary);
-    assert!(with.summary.writes_degraded < 0.5 * without.summary.writes_degraded, "{:?}", with.summary);
+    assert_eq!(without.array.bytes_copied, 0);
+    assert!(without.array.bytes_lost > 0 && without.array.writes_degraded > 0.5, "{:?}", without.summary);
+    assert!(with.array.writes_degraded < 0.5 * without.array.writes_degraded, "{:?}", with.summary);
 }
 
 /// Two parities keep what two dead drives took along.
@@ -189,9 +205,9 @@ fn a_code_decides_how_many_drives_may_go() {
         let counts = ["array.member.0.count=3", "array.member.1.count=2"];
         [code, new, counts[0], counts[1], "array.at-end-of-life=gone", until[0], until[1]]
     };
-    let gone = |result: &ArrayResult| {
-        let gone = result.summary.drives.iter().filter(|drive| drive.state == DriveState::Gone).count();
-        (gone, result.summary.bytes_lost > 0)
+    let gone = |result: &Lived| {
+        let gone = result.array.drives.iter().filter(|drive| drive.state == DriveState::Gone).count();
+        (gone, result.array.bytes_lost > 0)
     };
     assert_eq!(gone(&lived(&set("array.code=xor"))), (2, true));
     assert_eq!(gone(&lived(&set("array.code=pq"))), (2, false));
@@ -201,8 +217,8 @@ fn a_code_decides_how_many_drives_may_go() {
 fn a_worn_drive_of_a_raid_is_replaced() {
     let result = lived(&["array.replace-at=0.6", "array.code=copies-2", "array.width=2"]);
     assert_eq!(states(&result)[4], ("drive-4", DriveState::Replaced));
-    assert_eq!((result.summary.drives[5].run.as_str(), result.summary.bytes_lost), ("drive-4-new-1", 0));
-    let old = &result.summary.drives[4];
+    assert_eq!((result.array.drives[5].run.as_str(), result.array.bytes_lost), ("drive-4-new-1", 0));
+    let old = &result.array.drives[4];
     assert!((0.6..0.7).contains(&old.life_used.unwrap()), "{old:?}");
 }
 
@@ -224,7 +240,7 @@ fn a_probe_sees_what_a_parity_costs() {
     ];
     let of = |code: &'static str| {
         let result = lived(&[&probe[..], &[code]].concat());
-        let probe = result.summary.probes.into_iter().next().unwrap();
+        let probe = result.array.probes.into_iter().next().unwrap();
         assert_eq!(probe.failed, 0);
         probe
     };

@@ -1,46 +1,43 @@
 //! The page of an array: its answer and a table of its drives, above the runs of these drives side by side.
 
 use wane_results::{
-    ArrayDrive, ArrayDriveLatency, ArrayProbe, ArraySummary, DriveState, EndReason, LatencyDistribution, RunResult,
-    Unfinished,
+    ArrayDrive, ArrayDriveLatency, ArrayFigures, ArrayProbe, Capacity, DriveState, EndReason, LatencyDistribution,
+    RunResult, Summary, Unfinished,
 };
 
 use super::html::{Figure, Table, escape, table};
 use super::numbers::{capacity, counted, duration, percent, short_or_dash};
-use super::page::{Opening, figure_files, render_opened};
-use super::paper::{FigureFile, Format, files};
+use super::page::Opening;
 
-/// One page about an array whose drives have these results: HTML that needs nothing else, under 1 MB.
-///
-/// `scenario`: the array's resolved scenario.
-pub fn array(summary: &ArraySummary, drives: &[RunResult], scenario: &str) -> String {
+/// What the page of an array begins with, above the runs of its drives side by side; `None` of a drive alone.
+pub(super) fn opening(result: &RunResult) -> Option<Opening> {
+    let (summary, array) = (&result.summary, result.summary.array.as_ref()?);
     let mut section = String::from("<section class=\"words\">\n");
     for told in array_in_words(summary).iter().skip(1).chain(&summary.warnings) {
         section.push_str(&format!("<p class=\"lead\">{}</p>\n", escape(told)));
     }
-    section.push_str(&table(&of_drives(summary), "numbers"));
+    section.push_str(&table(&of_drives(array), "numbers"));
     section.push_str(
         "<p class=\"caption\">Times in this table and in the first line are array writes; charts below count the writes of each drive, from its \
          own start on.</p>\n",
     );
-    if let Some(forecast) = &summary.forecast {
+    if let Some(forecast) = &array.forecast {
         section.push_str(&super::forecast::section(forecast));
     }
-    section.push_str(&of_probes(summary));
+    section.push_str(&of_probes(array));
     section.push_str(&format!(
         "<details><summary>The scenario of the array</summary>\n<pre>{}</pre></details>\n</section>\n",
-        escape(scenario)
+        escape(&result.scenario_toml)
     ));
     let name = summary.scenario.name.clone();
-    let headline = array_in_words(summary).remove(0);
-    render_opened(drives, Some(&Opening { name, headline, section }))
+    let headline = array_in_words(summary).into_iter().next().unwrap_or_default();
+    Some(Opening { name, headline, section })
 }
 
-/// The pictures of [`array()`] as files for a paper, each with the values behind it: those of the drives, and of the forecast.
-pub fn array_figure_files(summary: &ArraySummary, drives: &[RunResult], format: Format) -> Vec<FigureFile> {
-    let forecast = summary.forecast.iter().filter(|forecast| !forecast.alternatives.is_empty());
-    let own: Vec<Figure> = forecast.map(super::forecast::by_cause).collect();
-    files(&own, format).into_iter().chain(figure_files(drives, format)).collect()
+/// Pictures of an array beside those of its drives: its forecast.
+pub(super) fn pictures(summary: &Summary) -> Vec<Figure> {
+    let forecast = summary.array.iter().filter_map(|array| array.forecast.as_ref());
+    forecast.filter(|forecast| !forecast.alternatives.is_empty()).map(super::forecast::by_cause).collect()
 }
 
 /// What a drive is, in words.
@@ -54,7 +51,7 @@ const fn state_in_words(state: DriveState) -> &'static str {
 }
 
 /// The drives as a table.
-fn of_drives(summary: &ArraySummary) -> Table {
+fn of_drives(array: &ArrayFigures) -> Table {
     let headers = [
         "drive",
         "came, array writes",
@@ -75,12 +72,12 @@ fn of_drives(summary: &ArraySummary) -> Table {
             capacity(drive.bytes_written),
         ]
     };
-    Table { headers: headers.map(str::to_owned).to_vec(), rows: summary.drives.iter().map(row).collect() }
+    Table { headers: headers.map(str::to_owned).to_vec(), rows: array.drives.iter().map(row).collect() }
 }
 
 /// What the host saw at each age, and in the last probe what each drive did.
-fn of_probes(summary: &ArraySummary) -> String {
-    let Some(last) = summary.probes.last() else { return String::new() };
+fn of_probes(array: &ArrayFigures) -> String {
+    let Some(last) = array.probes.last() else { return String::new() };
     let mut text = String::from("<h2>What the host sees</h2>\n");
     let host = |probe: &ArrayProbe| {
         let rates = [probe.throughput.read.iops, probe.throughput.write.iops];
@@ -92,7 +89,7 @@ fn of_probes(summary: &ArraySummary) -> String {
         std::iter::once(counted(probe.at_array_writes)).chain(kinds).collect()
     };
     let headers = [&["array writes"][..], &columns("reads"), &["a second"], &columns("writes"), &["a second"]].concat();
-    text.push_str(&titled(&headers, summary.probes.iter().map(host).collect()));
+    text.push_str(&titled(&headers, array.probes.iter().map(host).collect()));
     let caption =
         "Each row is a copy of the array that served the same requests at its age. A write is done with its last copy.";
     text.push_str(&format!("<p class=\"caption\">{caption}</p>\n"));
@@ -136,11 +133,11 @@ fn names<'a>(drives: impl Iterator<Item = &'a ArrayDrive>) -> String {
 }
 
 /// The answer in a sentence.
-fn answer(summary: &ArraySummary) -> String {
-    let (layout, at) = (&summary.layout, counted(summary.end.at_drive_writes));
+fn answer(summary: &Summary, array: &ArrayFigures) -> String {
+    let (layout, at) = (&array.layout, counted(summary.end.at_drive_writes));
     let is_over = summary.end.reason == EndReason::EndOfLife;
-    let worn = || summary.drives.iter().filter(|drive| matches!(drive.state, DriveState::ReadOnly | DriveState::Gone));
-    match (summary.first_death_at, summary.last_death_at, summary.between_deaths()) {
+    let worn = || array.drives.iter().filter(|drive| matches!(drive.state, DriveState::ReadOnly | DriveState::Gone));
+    match (array.first_death_at, array.last_death_at, array.between_deaths()) {
         (Some(first), Some(last), _) if last == first => {
             format!("The drives of the {layout} died together, after {} array writes", counted(first))
         }
@@ -168,10 +165,11 @@ fn answer(summary: &ArraySummary) -> String {
     }
 }
 
-/// The answer first, then whatever else there is to say of an array, each in a sentence.
-pub fn array_in_words(summary: &ArraySummary) -> Vec<String> {
-    let mut told = vec![answer(summary)];
-    told.extend(summary.interrupted.map(|unfinished| match unfinished {
+/// The answer first, then whatever else there is to say of an array, each in a sentence; nothing of a drive alone.
+pub fn array_in_words(summary: &Summary) -> Vec<String> {
+    let Some(array) = &summary.array else { return Vec::new() };
+    let mut told = vec![answer(summary, array)];
+    told.extend(array.interrupted.map(|unfinished| match unfinished {
         Unfinished::Life => "Interrupted: its life ends here because the user stopped the run.".to_owned(),
         Unfinished::Probe => {
             "Interrupted in a probe, which is left out, as is what would have come after it.".to_owned()
@@ -180,17 +178,16 @@ pub fn array_in_words(summary: &ArraySummary) -> Vec<String> {
             "Interrupted in the forecast, which is left out; the life before it is whole.".to_owned()
         }
     }));
-    if summary.writes_degraded > 0.0 {
-        let first = summary.end.at_drive_writes - summary.writes_degraded;
-        let less = if summary.layout == "mirror" { "a copy less" } else { "less redundancy" };
+    if array.writes_degraded > 0.0 {
+        let first = summary.end.at_drive_writes - array.writes_degraded;
+        let less = if array.layout == "mirror" { "a copy less" } else { "less redundancy" };
         told.push(format!(
             "From {} array writes on, for {}, data had {less}: the time there was to replace the drive.",
             counted(first),
-            counted(summary.writes_degraded)
+            counted(array.writes_degraded)
         ));
     }
-    let replaced: Vec<&ArrayDrive> =
-        summary.drives.iter().filter(|drive| drive.state == DriveState::Replaced).collect();
+    let replaced: Vec<&ArrayDrive> = array.drives.iter().filter(|drive| drive.state == DriveState::Replaced).collect();
     for drive in &replaced {
         let used = drive.life_used.map_or_else(String::new, |used| format!(" with {} of its life used", percent(used)));
         told.push(format!(
@@ -203,30 +200,25 @@ pub fn array_in_words(summary: &ArraySummary) -> Vec<String> {
     if ends.iter().enumerate().any(|(number, end)| ends[..number].iter().any(|other| (end - other).abs() < 1.0)) {
         told.push("Drives that are replaced at one time stay alike: leave a part of a life between them.".to_owned());
     }
-    if let Some(end) = summary.capacity_bytes_at_end {
-        told.push(format!(
-            "It followed drives that wanted space back, from {} to {}.",
-            capacity(summary.capacity_bytes),
-            capacity(end)
-        ));
+    let Capacity { logical_bytes_initial: initial, logical_bytes_exported: end, .. } = summary.capacity;
+    if end != initial {
+        let (initial, end) = (capacity(initial), capacity(end));
+        told.push(format!("It followed drives that wanted space back, from {initial} to {end}."));
     }
-    told.push(match summary.bytes_lost {
+    told.push(match array.bytes_lost {
         0 => "All data can be read at the end.".to_owned(),
-        lost if lost == summary.capacity_bytes => "All data are lost at the end.".to_owned(),
+        lost if lost == initial => "All data are lost at the end.".to_owned(),
         lost => format!("{} cannot be read at the end.", capacity(lost)),
     });
-    if summary.bytes_repaired > 0 {
+    if array.bytes_repaired > 0 {
         told.push(format!(
             "{} that a drive had lost came back from {}.",
-            capacity(summary.bytes_repaired),
-            if summary.layout == "mirror" { "another" } else { "the others" }
+            capacity(array.bytes_repaired),
+            if array.layout == "mirror" { "another" } else { "the others" }
         ));
     }
-    if summary.bytes_copied > 0 {
-        told.push(format!(
-            "{} were copied to drives that were new or had missed them.",
-            capacity(summary.bytes_copied)
-        ));
+    if array.bytes_copied > 0 {
+        told.push(format!("{} were copied to drives that were new or had missed them.", capacity(array.bytes_copied)));
     }
     told
 }

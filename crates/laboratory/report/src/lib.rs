@@ -56,7 +56,7 @@ pub mod validated;
 mod words;
 
 pub use ages::{ages_note, part_of_run};
-pub use array::{array, array_figure_files, array_in_words};
+pub use array::array_in_words;
 pub use cells::{Cell, Shown, check_table, sweep_table, warned};
 pub use differences::differences;
 pub use estimates::{share, size, size_of, time};

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::ages::note;
+use super::array;
 use super::compare::comparison;
 use super::distribution::distribution;
 use super::errors::errors;
@@ -38,9 +39,12 @@ const TOLD_MAX: usize = 64;
 
 /// One page about one run, or about several laid over each other: HTML that needs nothing else, under 1 MB.
 ///
-/// Runs that differ in their seed only are drawn as one with a band.
+/// Runs that differ in their seed only are drawn as one with a band. The page of one array has its drives side by side.
 pub fn render(runs: &[RunResult]) -> String {
-    render_opened(runs, None)
+    match runs {
+        [run] if let Some(opening) = array::opening(run) => render_opened(&run.drives, Some(&opening)),
+        _ => render_opened(runs, None),
+    }
 }
 
 /// What a page begins with, instead of what its runs say themselves.
@@ -54,7 +58,7 @@ pub(super) struct Opening {
 }
 
 /// As [`render`], with another beginning.
-pub(super) fn render_opened(runs: &[RunResult], opened: Option<&Opening>) -> String {
+fn render_opened(runs: &[RunResult], opened: Option<&Opening>) -> String {
     let groups = groups(runs);
     // Curves and maps are drawn as finely as the size allows.
     let mut page = String::new();
@@ -69,7 +73,13 @@ pub(super) fn render_opened(runs: &[RunResult], opened: Option<&Opening>) -> Str
 
 /// The pictures of [`render`] as files for a paper, each with the values behind it.
 pub fn figure_files(runs: &[RunResult], format: Format) -> Vec<FigureFile> {
-    files(&all_pictures(runs), format)
+    match runs {
+        [run] if run.summary.array.is_some() => {
+            let own = array::pictures(&run.summary);
+            files(&own, format).into_iter().chain(files(&all_pictures(&run.drives), format)).collect()
+        }
+        _ => files(&all_pictures(runs), format),
+    }
 }
 
 /// Every picture of a page.

@@ -1,27 +1,14 @@
-//! The results of an array: what became of it, and of each drive that was a member. The drives' own results are runs beside it.
-
-use std::path::Path;
+//! What became of an array and of each drive that was a member, beside the figures of its host. The drives' own results are runs of their own.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ARRAY, End, Forecast, LatencyDistribution, ResultError, Scenario, Throughput};
+use crate::{End, Forecast, LatencyDistribution, Run, RunResult, Scenario, Summary, Throughput};
 
-/// `array.json`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ArraySummary {
-    /// The scenario.
-    pub scenario: Scenario,
+/// `array.*`
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ArrayFigures {
     /// `mirror`, `stripe`, `linear` or `raid`.
     pub layout: String,
-    /// Bytes that the array offers.
-    pub capacity_bytes: u64,
-    /// Bytes that it offered at its end; absent if these were as many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capacity_bytes_at_end: Option<u64>,
-    /// Bytes that its host wrote.
-    pub bytes_written: u64,
-    /// Why the run ended. Drive writes are those of the array: bytes written over its capacity.
-    pub end: End,
     /// What the user stopped before it was whole; absent if nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<Unfinished>,
@@ -45,11 +32,6 @@ pub struct ArraySummary {
     /// What is expected of many arrays like it; absent without `[forecast]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<Forecast>,
-    /// Sentences on what a reader should know first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
-    /// What may differ between two runs of the same scenario.
-    pub run: ArrayRun,
 }
 
 /// `probes.*`: how fast a copy of the array answered its host, and how fast its drives answered the array.
@@ -94,30 +76,48 @@ pub struct ArrayDriveLatency {
     pub latency: ArrayLatency,
 }
 
-/// `run.*`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ArrayRun {
-    /// Root of all random streams.
-    pub seed: u64,
-    /// Wall-clock seconds.
-    pub wall_seconds: f64,
-    /// Version of wane.
-    pub version: String,
+/// `array.json` of versions before an array had a summary as a drive has.
+#[derive(Deserialize)]
+struct Formerly {
+    scenario: Scenario,
+    capacity_bytes: u64,
+    #[serde(default)]
+    capacity_bytes_at_end: Option<u64>,
+    bytes_written: u64,
+    end: End,
+    #[serde(flatten)]
+    array: ArrayFigures,
+    #[serde(default)]
+    warnings: Vec<String>,
+    run: FormerRun,
 }
 
-/// The array whose results the folder at `path` holds; `None` if it holds those of something else.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn read_array(path: &Path) -> Result<Option<ArraySummary>, ResultError> {
-    let file = path.join(ARRAY);
-    let unreadable = |reason: String| ResultError::Unreadable { path: file.clone(), reason };
-    match std::fs::read(&file) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| unreadable(error.to_string())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(None),
-        Err(error) => Err(unreadable(error.to_string())),
-    }
+#[derive(Deserialize)]
+struct FormerRun {
+    seed: u64,
+    wall_seconds: f64,
+    version: String,
+}
+
+/// The result of an array of a version before this one, whose scenario is `scenario_toml`.
+pub(crate) fn of_former(text: &str, scenario_toml: String) -> Result<RunResult, serde_json::Error> {
+    let Formerly { scenario, capacity_bytes, capacity_bytes_at_end, bytes_written, end, array, warnings, run } =
+        serde_json::from_str(text)?;
+    let FormerRun { seed, wall_seconds, version } = run;
+    let mut summary = Summary { scenario, end, array: Some(array), warnings, ..Summary::default() };
+    summary.host.bytes_written = bytes_written;
+    summary.capacity.logical_bytes_initial = capacity_bytes;
+    summary.capacity.logical_bytes_exported = capacity_bytes_at_end.unwrap_or(capacity_bytes);
+    summary.run = Run { seed, wall_seconds, version, ..Run::default() };
+    Ok(RunResult {
+        summary,
+        timeline: Vec::new(),
+        blocks: Vec::new(),
+        windows: Vec::new(),
+        error_histogram: None,
+        scenario_toml,
+        drives: Vec::new(),
+    })
 }
 
 /// A drive of an array.
@@ -167,15 +167,7 @@ pub enum DriveState {
     Replaced,
 }
 
-impl ArraySummary {
-    /// As JSON, with a line break at the end.
-    ///
-    /// # Panics
-    /// Never: it is plain data.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("plain data") + "\n"
-    }
-
+impl ArrayFigures {
     /// Share of the array's life between the first and the last death: 0 if all drives died at once. `None` if not all of them died.
     pub fn between_deaths(&self) -> Option<f64> {
         let (first, last) = (self.first_death_at?, self.last_death_at?);

@@ -17,9 +17,13 @@ pub struct WriteAmplification {
 /// Computes the write amplification from `counters` of units of `unit_bytes`.
 pub fn write_amplification(counters: &Counters, unit_bytes: u64) -> WriteAmplification {
     // Without units that were written in part the host's bytes are whole units, and `unit_bytes` does not matter.
+    let programmed = counters.programmed_host;
+    // An array's members program copies and parities for its host, too.
+    let written =
+        if counters.host_units_written == 0 { programmed } else { programmed.min(counters.host_units_written) };
     let host = match counters.bytes_written_around {
-        0 => counters.programmed_host as f64,
-        around => counters.programmed_host as f64 - around as f64 / unit_bytes.max(1) as f64,
+        0 => written as f64,
+        around => written as f64 - around as f64 / unit_bytes.max(1) as f64,
     };
     let per_host = |units: u64| (host > 0.0).then(|| units as f64 / host);
     WriteAmplification {
@@ -55,6 +59,18 @@ mod tests {
             };
             assert_eq!(write_amplification(&counters, 4096), expected, "{programmed:?}");
         }
+    }
+
+    #[test]
+    fn copies_count_as_what_is_written_for_the_host() {
+        let counters = Counters {
+            host_units_written: 10,
+            programmed_host: 20,
+            programmed_gc: 10,
+            programmed_wear_leveling: 2,
+            ..Counters::default()
+        };
+        assert_eq!(write_amplification(&counters, 4096), some(3.0, 0.2, 3.2));
     }
 
     fn some(gc: f64, wear_leveling: f64, total: f64) -> WriteAmplification {

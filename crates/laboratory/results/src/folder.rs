@@ -16,10 +16,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use wane_units::{FILE_TOO_LARGE, Fnv, excerpt_path};
 
+use super::array::of_former;
 use super::tables::{Table, check_rises};
-use super::{BlockRow, Row, Summary, Window};
+use super::{ArrayDrive, BlockRow, Row, Summary, Window};
 
-pub use claim::{Folder, Traces};
+pub use claim::{Folder, Render, Traces};
 pub use manifest::{Inputs, MadeBy, Member};
 use manifest::{MANIFEST, Manifest};
 
@@ -39,8 +40,8 @@ pub const REPORT: &str = "report.html";
 pub const GRID: &str = "grid.csv";
 /// One line for each run of a sweep with several seeds. Its [`GRID`] has one line for each cell.
 pub const RUNS: &str = "runs.csv";
-/// What became of an array, next to the folders of its drives' results.
-pub const ARRAY: &str = "array.json";
+/// What became of an array, in folders of versions before an array had a summary as a drive has.
+const ARRAY: &str = "array.json";
 /// Means and intervals of several seeds.
 pub const STATISTICS: &str = "statistics.json";
 /// The demo's trace, next to the folders of its runs.
@@ -82,6 +83,8 @@ pub struct RunResult {
     pub error_histogram: Option<Vec<u64>>,
     /// The resolved scenario.
     pub scenario_toml: String,
+    /// Of an array: the results of its drives, in the order in which its summary names them.
+    pub drives: Vec<RunResult>,
 }
 
 /// `latency.json`
@@ -238,7 +241,8 @@ pub fn read_run(path: &Path) -> Result<RunResult, ResultError> {
 /// There is no finished run, one of the files cannot be read, or a member is not the run that the manifest names.
 pub fn read_runs(path: &Path) -> Result<Vec<RunResult>, ResultError> {
     at_rest(path, &|manifest| {
-        let Some(manifest) = manifest.filter(|manifest| manifest.command != MadeBy::Run) else {
+        let is_run = |manifest: &&Manifest| matches!(manifest.command, MadeBy::Run | MadeBy::Array);
+        let Some(manifest) = manifest.filter(|manifest| !is_run(manifest)) else {
             return Ok(vec![run_of(path, manifest)?]);
         };
         let mut runs = Vec::new();
@@ -297,7 +301,18 @@ impl RunResult {
     /// A table cannot be made.
     pub fn to_files(&self) -> Result<Vec<(String, Vec<u8>)>, ResultError> {
         let files = claim::files_that_keep(Path::new(""), self)?;
-        Ok(files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect())
+        let mut files: Vec<(String, Vec<u8>)> =
+            files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect();
+        for (folder, drive) in self.named_drives() {
+            files.extend(drive.to_files()?.into_iter().map(|(name, bytes)| (format!("{folder}/{name}"), bytes)));
+        }
+        Ok(files)
+    }
+
+    /// The drives of an array, with the folders of their results.
+    pub(crate) fn named_drives(&self) -> impl Iterator<Item = (&str, &Self)> {
+        let told = self.summary.array.iter().flat_map(|array| &array.drives);
+        told.map(|drive| drive.run.as_str()).zip(&self.drives)
     }
 
     /// Restores the run from the files of [`Self::to_files`].
@@ -325,8 +340,13 @@ impl<'a> RunFiles<'a> {
 
 impl RunFiles<'_> {
     fn read(&self) -> Result<RunResult, ResultError> {
-        let summary = self.summary()?;
         let missing = |name: &str| self.unreadable(name, "it is missing".to_owned());
+        if let Some(text) = self.text(ARRAY)? {
+            let scenario = self.text(SCENARIO)?.ok_or_else(|| missing(SCENARIO))?;
+            let former = of_former(&text, scenario).map_err(|error| self.unreadable(ARRAY, error.to_string()))?;
+            return Ok(RunResult { drives: self.drives(&former.summary)?, ..former });
+        }
+        let summary = self.summary()?;
         let scenario_toml = self.text(SCENARIO)?.ok_or_else(|| missing(SCENARIO))?;
         let close: Close = match self.text(LATENCY)? {
             Some(text) => serde_json::from_str(&text).map_err(|error| self.unreadable(LATENCY, error.to_string()))?,
@@ -339,13 +359,31 @@ impl RunFiles<'_> {
             Table::of(bytes).map_err(|reason| self.unreadable(name, reason))
         };
         Ok(RunResult {
-            summary,
             timeline: table(TIMELINE)?.timeline().map_err(|reason| self.unreadable(TIMELINE, reason))?,
             blocks: table(BLOCKS)?.blocks().map_err(|reason| self.unreadable(BLOCKS, reason))?,
             windows: close.windows,
             error_histogram: close.raw_bit_errors_per_codeword,
             scenario_toml,
+            drives: self.drives(&summary)?,
+            summary,
         })
+    }
+
+    /// The results of the drives of an array.
+    fn drives(&self, summary: &Summary) -> Result<Vec<RunResult>, ResultError> {
+        let told = summary.array.iter().flat_map(|array| &array.drives);
+        let of_drive = |drive: &ArrayDrive| {
+            if let Some(files) = self.memory {
+                let own = |(name, bytes): &(String, Vec<u8>)| {
+                    Some((name.strip_prefix(&drive.run)?.strip_prefix('/')?.to_owned(), bytes.clone()))
+                };
+                let files: Vec<(String, Vec<u8>)> = files.iter().filter_map(own).collect();
+                return RunResult::of_files(&files);
+            }
+            let place = self.place(&drive.run);
+            at_rest(&place, &|manifest| run_of(&place, manifest))
+        };
+        told.map(of_drive).collect()
     }
 
     fn summary(&self) -> Result<Summary, ResultError> {

@@ -1,4 +1,4 @@
-//! `forecast` of `array.json`: what is expected of many arrays like the one that was simulated.
+//! `array.forecast` of a summary: what is expected of many arrays like the one that was simulated.
 
 use std::collections::BTreeMap;
 

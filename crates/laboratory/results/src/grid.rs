@@ -18,7 +18,7 @@ pub struct GridCell<'a> {
 }
 
 /// The figures of the summary that `grid.csv` shows. Those of time, errors and fast-forward are empty if a run has none.
-pub const GRID_LEAVES: &[&str] = &[
+const GRID_LEAVES: &[&str] = &[
     "host.drive_writes",
     "host.bytes_written",
     "fast_forward.drive_writes_simulated",
@@ -71,6 +71,22 @@ pub const GRID_LEAVES: &[&str] = &[
     "scenario.hash",
     "run.version",
 ];
+
+/// The figures that follow where a run is of an array.
+const ARRAY_LEAVES: [&str; 6] = [
+    "array.first_death_at",
+    "array.last_death_at",
+    "array.writes_degraded",
+    "array.bytes_lost",
+    "array.bytes_repaired",
+    "array.bytes_copied",
+];
+
+/// The paths of the figures that `grid.csv` shows of these runs.
+pub fn leaves_of<'a>(runs: impl IntoIterator<Item = &'a RunResult>) -> Vec<&'static str> {
+    let is_array = runs.into_iter().any(|run| run.summary.array.is_some());
+    GRID_LEAVES.iter().chain(ARRAY_LEAVES.iter().filter(|_| is_array)).copied().collect()
+}
 
 /// The figures among [`GRID_LEAVES`] that are texts.
 const TEXTS: [&str; 4] = ["end.reason", "end.cause", "scenario.hash", "run.version"];
@@ -256,8 +272,11 @@ mod tests {
         summary.file_system = Some(crate::FileSystem::default());
         summary.scaled = Some(crate::Scaled { from_logical_bytes: 1 << 40, ratio: 0.25 });
         summary.latency_of.as_mut().unwrap().life_used = Some(0.5);
+        assert_eq!(leaves_of([&test_run(1)]), GRID_LEAVES);
+        summary.array = Some(crate::ArrayFigures::default());
+        let array = RunResult { summary: summary.clone(), ..test_run(1) };
         let summary = to_value(&summary);
-        for path in GRID_LEAVES {
+        for path in leaves_of([&array]) {
             assert!(path.split('.').try_fold(&summary, |value, key| value.get(key)).is_some(), "{path}");
         }
     }

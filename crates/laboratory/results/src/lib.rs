@@ -19,17 +19,15 @@ mod timeline;
 mod wear;
 
 pub use ages::{Age, Common, LatencyByGc, LatencyOf};
-pub use array::{
-    ArrayDrive, ArrayDriveLatency, ArrayLatency, ArrayProbe, ArrayRun, ArraySummary, DriveState, Unfinished, read_array,
-};
+pub use array::{ArrayDrive, ArrayDriveLatency, ArrayFigures, ArrayLatency, ArrayProbe, DriveState, Unfinished};
 pub use counters::{Counters, WriteAmplification, write_amplification};
 pub use fingerprint::Fingerprints;
 pub use folder::{
-    ARRAY, Folder, GRID, Inputs, MadeBy, Member, REPORT, RUNS, ResultError, RunResult, SCENARIO, STATISTICS,
+    Folder, GRID, Inputs, MadeBy, Member, REPORT, RUNS, Render, ResultError, RunResult, SCENARIO, STATISTICS,
     TRACE_COPY, Traces, WINDOWS_CSV, read_run, read_runs,
 };
 pub use forecast::{Alternative, FirstFailure, Forecast, Interval, Outlook, OutlookFigures, OutlookYear, UberAtWear};
-pub use grid::{GRID_LEAVES, GridCell, SeededCell, grid_columns, grid_csv, number, seeded_grid_csv, windows_csv};
+pub use grid::{GridCell, SeededCell, grid_columns, grid_csv, leaves_of, number, seeded_grid_csv, windows_csv};
 pub use latency::{
     BreakdownMeans, Errors, Latency, LatencyDistribution, LatencyFigures, OpThroughput, OperationFigures,
     OperationLatency, Thermal, Throughput, Window, WindowKind,

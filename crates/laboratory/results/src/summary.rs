@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::life::TERABYTE;
-use super::{EraseCounts, Errors, Latency, LatencyByGc, LatencyOf, Life, Thermal, Throughput, WriteAmplification};
+use super::{
+    ArrayFigures, EraseCounts, Errors, Latency, LatencyByGc, LatencyOf, Life, Thermal, Throughput, WriteAmplification,
+};
 
 /// Part of the warning about errors beyond the data of their model, by which other code finds it.
 pub const EXTRAPOLATED: &str = "are extrapolated in";
@@ -18,7 +20,7 @@ pub const OVERLOADED: &str = "the drive does not keep up";
 
 /// A run in numbers. Pages are mapping units. Counts start after preconditioning; `wear` includes it. In a fast-forwarded life,
 /// `host`, `flash`, `write_amplification` and `gc` cover the simulated part; `wear`, `capacity`, `end` and `life` cover both parts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Which scenario was run.
     pub scenario: Scenario,
@@ -32,7 +34,7 @@ pub struct Summary {
     pub gc: Gc,
     /// Erase counts over all physical blocks, including retired ones.
     pub wear: Wear,
-    /// Capacity of the drive.
+    /// Capacity of the drive, or of the array.
     pub capacity: Capacity,
     /// How the run ended.
     pub end: End,
@@ -42,6 +44,9 @@ pub struct Summary {
     /// What the file system between workload and drive did; absent if the workload used the drive's addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystem>,
+    /// What became of the array and its drives; absent of a drive alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<ArrayFigures>,
     /// Which part of the life was predicted instead of simulated; absent if all of it was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fast_forward: Option<FastForwarded>,
@@ -302,16 +307,18 @@ pub struct Capacity {
     pub logical_bytes_exported: u64,
     /// Bytes of the blocks still in service.
     pub physical_bytes_usable: u64,
-    /// Physical / logical capacity of the new drive - 1. The spare factor is 1 - 1 / (1 + this). Absent from results of earlier versions.
+    /// Physical / logical capacity of the new drive - 1. The spare factor is 1 - 1 / (1 + this). Absent of an array, and from results of earlier
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_provisioning: Option<f64>,
 }
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndReason {
     /// `until.drive-writes` was reached.
+    #[default]
     DriveWrites,
     /// `until.days` was reached.
     Days,
@@ -348,7 +355,7 @@ pub enum EndCause {
 }
 
 /// `end.*`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct End {
     /// Why the run ended.
     pub reason: EndReason,

@@ -102,6 +102,7 @@ pub fn made_up(like: MadeUp) -> RunResult {
         blocks: snapshot.rows(),
         windows: Vec::new(),
         error_histogram: None,
+        drives: Vec::new(),
         scenario_toml: scenario(like),
     }
 }
@@ -253,6 +254,7 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
         },
         scaled: None,
         file_system: None,
+        array: None,
         fast_forward: None,
         life: Some(life(counters.host_units_written, logical)),
         flash: flash(&counters),

@@ -3,12 +3,15 @@
 use serde::{Deserialize, Serialize};
 use wane_units::{BlockId, BlockState, Geometry};
 
-/// A copy of the state of a drive's physical blocks at one moment, in order of block id.
+/// A copy of the state of a drive's physical blocks at one moment, in order of block id, or of those of several drives, one drive after the other.
 ///
-/// The three tables have one entry for each block of `geometry`.
+/// The three tables have one entry for each block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WearSnapshot {
-    geometry: Geometry,
+    /// Of the one drive; blocks of several have no rows.
+    geometry: Option<Geometry>,
+    /// Bytes of the blocks in service.
+    usable_bytes: u64,
     erase_counts: Vec<u32>,
     valid_units: Vec<u32>,
     states: Vec<BlockState>,
@@ -43,7 +46,35 @@ impl WearSnapshot {
         assert_eq!(erase_counts.len(), blocks, "an erase count a block");
         assert_eq!(valid_units.len(), blocks, "a valid count a block");
         assert_eq!(states.len(), blocks, "a state a block");
-        Self { geometry, erase_counts, valid_units, states }
+        let usable = states.iter().filter(|state| **state != BlockState::Retired).count() as u64;
+        let usable_bytes = usable * geometry.block_size().0;
+        Self { geometry: Some(geometry), usable_bytes, erase_counts, valid_units, states }
+    }
+
+    /// The snapshot of all blocks of several drives.
+    pub fn of_drives(drives: impl IntoIterator<Item = Self>) -> Self {
+        let mut drives = drives.into_iter();
+        let nothing = || Self {
+            geometry: None,
+            usable_bytes: 0,
+            erase_counts: Vec::new(),
+            valid_units: Vec::new(),
+            states: Vec::new(),
+        };
+        let first = drives.next().unwrap_or_else(nothing);
+        drives.fold(first, |mut all, mut drive| {
+            all.geometry = None;
+            all.usable_bytes += drive.usable_bytes;
+            all.erase_counts.append(&mut drive.erase_counts);
+            all.valid_units.append(&mut drive.valid_units);
+            all.states.append(&mut drive.states);
+            all
+        })
+    }
+
+    /// Bytes of the blocks in service.
+    pub const fn usable_bytes(&self) -> u64 {
+        self.usable_bytes
     }
 
     /// Erases of each block.
@@ -66,16 +97,17 @@ impl WearSnapshot {
         self.states.iter().filter(|state| **state == BlockState::Retired).count() as u64
     }
 
-    /// The rows of `blocks.parquet`.
+    /// The rows of `blocks.parquet`; of several drives none, since their own results have them.
     pub fn rows(&self) -> Vec<BlockRow> {
-        (0..self.geometry.blocks())
+        let Some(geometry) = &self.geometry else { return Vec::new() };
+        (0..geometry.blocks())
             .map(|block| {
-                let die = self.geometry.die_of(BlockId(block));
+                let die = geometry.die_of(BlockId(block));
                 BlockRow {
                     block,
-                    channel: self.geometry.channel_of(die).0,
+                    channel: geometry.channel_of(die).0,
                     die: die.0,
-                    plane: self.geometry.plane_of(BlockId(block)).0,
+                    plane: geometry.plane_of(BlockId(block)).0,
                     erase_count: self.erase_counts[block as usize],
                     valid_units: self.valid_units[block as usize],
                     state: self.states[block as usize],

@@ -256,7 +256,7 @@ pub(crate) const MEMBERS_MAX: usize = 64;
 pub(crate) const COPIES_MAX: u32 = 16;
 
 /// The tables that say nothing of a member alone.
-const OF_ARRAYS: [&str; 4] = ["array", "probe", "fast-forward", "forecast"];
+const OF_ARRAYS: [&str; 5] = ["array", "file-system", "probe", "fast-forward", "forecast"];
 /// The tables of the workload, which may not fit a member.
 const OF_WORKLOADS: [&str; 3] = ["phase", "workload", "until"];
 
@@ -275,6 +275,19 @@ fn sizes(settings: &ArraySettings, members: &[Scenario]) -> Result<Vec<Sectors>,
         }
     };
     members.iter().map(size).collect()
+}
+
+/// Gives each member a seed of its own, drawn from the scenario's. A member without others has the scenario's, so that it is the drive that it would be
+/// alone.
+fn give_seeds(members: &mut [Scenario], seed: u64) {
+    if let [only] = members {
+        only.seed = seed;
+        return;
+    }
+    let streams = Streams::new(seed);
+    for (number, member) in members.iter_mut().enumerate() {
+        member.seed = streams.stream(&format!("array.member.{number}")).below(SEED_MAX);
+    }
 }
 
 /// Sectors of a device.
@@ -368,6 +381,12 @@ impl ArraySpec {
         raid::config(&self.settings, &sizes, uuid).ok().filter(|_| self.settings.layout == ArrayLayout::Raid)
     }
 
+    /// The same array in a scenario with this seed.
+    pub(super) fn with_seed(mut self, seed: u64) -> Self {
+        give_seeds(&mut self.members, seed);
+        self
+    }
+
     /// The same array of other members, in the same places.
     ///
     /// # Errors
@@ -435,10 +454,8 @@ impl Resolver<'_> {
             members.extend(std::iter::repeat_n(scenario, member.count as usize));
         }
         self.check_members(&members)?;
-        let streams = Streams::new(members[0].seed);
-        for (number, member) in members.iter_mut().enumerate() {
-            member.seed = streams.stream(&format!("array.member.{number}")).below(SEED_MAX);
-        }
+        let seed = members[0].seed;
+        give_seeds(&mut members, seed);
         let unit = members.iter().map(|member| member.device.unit.0).max().unwrap_or(SECTOR.0);
         if let Some(odd) = members.iter().find(|member| !unit.is_multiple_of(member.device.unit.0)) {
             let why = LayoutError::Units(sectors(unit).0, sectors(odd.device.unit.0).0);

@@ -155,6 +155,18 @@ pub fn endless(
 }
 
 impl Scenario {
+    /// Its drives: the members of the array, or the one drive, each as a scenario of that drive alone.
+    pub fn members(&self) -> &[Self] {
+        self.array.as_ref().map_or(std::slice::from_ref(self), |array| &array.members)
+    }
+
+    /// The same with another seed, and with the seeds that its drives draw from that.
+    #[must_use]
+    pub fn with_seed(&self, seed: u64) -> Self {
+        let scenario = self.clone();
+        Self { seed, array: scenario.array.map(|array| array.with_seed(seed)), ..scenario }
+    }
+
     /// What its host sees: the drive, or the array as a drive.
     pub fn host_device(&self) -> &Device {
         self.array.as_ref().map_or(&self.device, |array| &array.device)

@@ -1,59 +1,11 @@
-//! `wane run` of a scenario with an array.
+//! What `wane run` says of an array.
 
-use wane_lab::array::{self, ArrayResult};
-use wane_lab::run::Watch;
-use wane_lab::session::{self, Members};
 use wane_report::{self as report, counted, plain};
-use wane_results::{
-    ARRAY, ArrayDrive, ArrayLatency, ArrayProbe, ArraySummary, LatencyDistribution, MadeBy, REPORT, RunResult, SCENARIO,
-};
+use wane_results::{ArrayDrive, ArrayFigures, ArrayLatency, ArrayProbe, LatencyDistribution, RunResult, Summary};
 use wane_scenario::{ArraySpec, Scenario};
 
-use super::run::{claim, others, tell_removed, tell_replaced};
 use super::timed::told_percentiles;
-use crate::args::RunArguments;
-use crate::output::{Failure, line, print};
-use crate::progress::{Progress, stop_flag};
-use crate::{DONE, INTERRUPTED};
-
-/// Runs the array, and keeps its results and those of its drives.
-pub(super) fn run(scenario: &Scenario, arguments: &RunArguments) -> Result<i32, Failure> {
-    let stop = stop_flag();
-    let folder = claim(arguments)?;
-    if let Some(folder) = &folder {
-        session::check_loss(folder, others(arguments)).map_err(Failure::wrong)?;
-    }
-    let mut progress = Progress::new(&scenario.name, arguments.quiet);
-    let mut step = |step: &wane_lab::run::Step| progress.step(step);
-    let result = array::execute(scenario, &mut Watch { step: &mut step, stop: &stop });
-    progress.finish();
-    let result = result.map_err(Failure::wrong)?;
-    if let Some(folder) = folder {
-        let named: Vec<(String, &Scenario)> =
-            names(&result).zip(&result.drives).map(|(name, (scenario, _))| (name, scenario)).collect();
-        let mut members =
-            Members::begin(folder, MadeBy::Array, &named, others(arguments), &stop).map_err(Failure::wrong)?;
-        for (number, (scenario, drive)) in result.drives.iter().enumerate() {
-            members.write(number, scenario, drive).map_err(Failure::wrong)?;
-        }
-        let hashes: Vec<String> = result.drives.iter().map(|(scenario, _)| scenario.hash()).collect();
-        let other = members.folder().other_run(&hashes);
-        let drives: Vec<RunResult> = result.drives.iter().map(|(_, drive)| drive.clone()).collect();
-        let files = [
-            (ARRAY, result.summary.to_json().into_bytes()),
-            (SCENARIO, scenario.to_toml().into_bytes()),
-            (REPORT, report::array(&result.summary, &drives, &scenario.to_toml()).into_bytes()),
-        ];
-        if result.summary.interrupted.is_some() {
-            members.note_interrupted();
-        }
-        let removed = members.finish(&files).map_err(Failure::wrong)?;
-        tell_replaced(members.folder(), other);
-        tell_removed(members.folder(), &removed);
-    }
-    print(&if arguments.json { result.summary.to_json() } else { in_words(&result, arguments) })?;
-    Ok(if result.summary.interrupted.is_some() { INTERRUPTED } else { DONE })
-}
+use crate::output::line;
 
 /// What a dry run says of an array, in comments.
 pub(super) fn described(array: &ArraySpec) -> String {
@@ -72,7 +24,7 @@ pub(super) fn described(array: &ArraySpec) -> String {
 
 /// The larger drive that one stands for by `--scale`; `None` if it stands for itself.
 fn stands_for(drive: &Scenario) -> Option<String> {
-    drive.device.scaled_from.map(|from| format!("for one of {}", plain(&report::size(from.0 as f64))))
+    drive.device.scaled_from.map(|from| in_place_of(from.0))
 }
 
 /// The latencies of a kind; `None` if there were none.
@@ -108,10 +60,10 @@ pub(super) fn probed(probe: &ArrayProbe) -> String {
 }
 
 /// The probes of a run: how many, and the figures of the last.
-fn of_probes(summary: &ArraySummary) -> String {
+fn of_probes(summary: &Summary, array: &ArrayFigures) -> String {
     let mut text = String::new();
-    if let Some(last) = summary.probes.last() {
-        let (count, after) = (summary.probes.len(), last.at_array_writes);
+    if let Some(last) = array.probes.last() {
+        let (count, after) = (array.probes.len(), last.at_array_writes);
         let when = last.at_days.map_or_else(String::new, |days| format!(", {}", super::life::time(days)));
         let told = format!("{count}; these are figures of the last, after {after:.2} array writes{when}");
         line(&mut text, "probes", &told);
@@ -121,44 +73,44 @@ fn of_probes(summary: &ArraySummary) -> String {
     text
 }
 
-/// The folders of the drives' results.
-fn names(result: &ArrayResult) -> impl Iterator<Item = String> + '_ {
-    result.summary.drives.iter().map(|drive| drive.run.clone())
-}
-
-/// An array for people, a line a figure.
-fn in_words(result: &ArrayResult, arguments: &RunArguments) -> String {
-    let summary = &result.summary;
+/// An array for people, a line a figure; `None` of a drive alone.
+pub(super) fn in_words(result: &RunResult) -> Option<String> {
+    let (summary, array) = (&result.summary, result.summary.array.as_ref()?);
     let mut text = String::new();
     let mut line = |name: &str, value: String| line(&mut text, name, &value);
     line("scenario", format!("{} ({})", summary.scenario.name, summary.scenario.hash));
-    let places = summary.drives.iter().map(|drive| drive.place).max().map_or(0, |place| place + 1);
-    let stands: Vec<String> = result.drives.iter().filter_map(|(drive, _)| stands_for(drive)).collect();
-    let sizes = result.drives.iter().map(|(drive, _)| drive.device.logical_bytes());
-    let capacity = plain(&report::size_of(summary.capacity_bytes, sizes));
-    line("array", format!("{} of {places} drives, {capacity}", summary.layout));
+    let places = array.drives.iter().map(|drive| drive.place).max().map_or(0, |place| place + 1);
+    let sizes = result.drives.iter().map(|drive| drive.summary.capacity.logical_bytes_initial);
+    let capacity = plain(&report::size_of(summary.capacity.logical_bytes_initial, sizes));
+    line("array", format!("{} of {places} drives, {capacity}", array.layout));
+    let stands: Vec<String> = result.drives.iter().filter_map(|drive| drive_stands_for(&drive.summary)).collect();
     if let Some(first) = stands.first() {
         let alike = if stands.iter().all(|told| told == first) { "" } else { ", others in proportion" };
         line("scale", format!("a drive stands {first}{alike}"));
     }
     let cause = summary.end.cause.map(|cause| format!(" ({})", cause.name())).unwrap_or_default();
     line("end", format!("{}{cause} after {:.2} array writes", summary.end.reason.name(), summary.end.at_drive_writes));
-    for drive in &summary.drives {
+    for drive in &array.drives {
         line(&drive.run.replace('-', " "), of_drive(drive));
     }
-    text += &of_probes(summary);
+    text += &of_probes(summary, array);
     text += &answers(summary);
-    text += &of_forecast(summary);
-    let mut line = |name: &str, value: String| super::super::output::line(&mut text, name, &value);
-    line("speed", format!("{:.1} s", summary.run.wall_seconds));
-    if let Some(out) = &arguments.out {
-        line("report", out.join(REPORT).display().to_string());
-    }
-    text
+    text += &of_forecast(array);
+    super::super::output::line(&mut text, "speed", &format!("{:.1} s", summary.run.wall_seconds));
+    Some(text)
 }
 
-/// The answer and what else there is to say, a line each.
-pub(super) fn answers(summary: &ArraySummary) -> String {
+/// The larger drive that a drive of a run stood for by `--scale`; `None` if it stood for itself.
+fn drive_stands_for(drive: &Summary) -> Option<String> {
+    drive.scaled.map(|scaled| in_place_of(scaled.from_logical_bytes))
+}
+
+fn in_place_of(bytes: u64) -> String {
+    format!("for one of {}", plain(&report::size(bytes as f64)))
+}
+
+/// The answer and what else there is to say of an array, a line each.
+pub(super) fn answers(summary: &Summary) -> String {
     let mut text = String::new();
     for (number, told) in report::array_in_words(summary).iter().enumerate() {
         line(&mut text, if number == 0 { "answer" } else { "" }, &plain(told));
@@ -167,9 +119,9 @@ pub(super) fn answers(summary: &ArraySummary) -> String {
 }
 
 /// What is expected of many such arrays, a line a sentence; nothing without a forecast.
-fn of_forecast(summary: &ArraySummary) -> String {
+fn of_forecast(array: &ArrayFigures) -> String {
     let mut text = String::new();
-    let told = summary.forecast.iter().flat_map(report::forecast_in_words);
+    let told = array.forecast.iter().flat_map(report::forecast_in_words);
     told.enumerate()
         .for_each(|(number, told)| line(&mut text, if number == 0 { "forecast" } else { "" }, &plain(&told)));
     text

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use wane_report::{FigureFile, Format, differences, figure_files, render, repeated};
-use wane_results::{ArraySummary, SCENARIO, read_array, read_runs};
+use wane_results::read_runs;
 use wane_units::excerpt_path;
 
 use crate::DONE;
@@ -13,23 +13,6 @@ use crate::output::{Failure, Others, check_writable, print, tell, unwritable, wr
 /// Ends of pictures' names, by width.
 const ACROSS: &str = "-178mm.";
 const COLUMN: &str = "-85mm.";
-
-/// The array of a folder, and its scenario; `None` if the folders hold runs.
-fn array_of(folders: &[PathBuf]) -> Result<Option<(ArraySummary, String)>, Failure> {
-    let mut found = None;
-    for folder in folders {
-        let Some(array) = read_array(folder).map_err(Failure::wrong)? else { continue };
-        if folders.len() > 1 {
-            let told = excerpt_path(folder);
-            return Err(Failure::wrong(format!(
-                "{told}: holds an array, which has a page of its own; give it alone, or the folders of its drives"
-            )));
-        }
-        let scenario = std::fs::read_to_string(folder.join(SCENARIO)).unwrap_or_default();
-        found = Some((array, scenario));
-    }
-    Ok(found)
-}
 
 pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     let others = Others::of(arguments.force);
@@ -46,7 +29,6 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
             )));
         }
     }
-    let of_array = array_of(&arguments.results)?;
     let mut results = Vec::new();
     for folder in &arguments.results {
         results.append(&mut read_runs(folder).map_err(Failure::wrong)?);
@@ -59,10 +41,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     if let Some(twice) = twice {
         tell(&format!("wane: {twice}"));
     }
-    let page = match &of_array {
-        Some((array, scenario)) => wane_report::array(array, &results, scenario),
-        None => render(&results),
-    };
+    let page = render(&results);
     let mut told = String::new();
     if let Some(folder) = &arguments.figures {
         let format = match arguments.format {
@@ -70,18 +49,14 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
             FigureFormat::Pdf => Format::Pdf,
             FigureFormat::Png => Format::Png,
         };
-        let files = match &of_array {
-            Some((array, _)) => wane_report::array_figure_files(array, &results, format),
-            None => figure_files(&results, format),
-        };
+        let files = figure_files(&results, format);
         write_figures(folder, &files, others)?;
         told = format!("{}: {} files{}\n", folder.display(), files.len(), beside(folder, &files));
     }
     write_text(&arguments.out, others, &page)?;
-    let table = match &of_array {
-        Some((array, _)) => super::array::answers(array),
-        None if results.len() > 1 => differences(&results),
-        None => String::new(),
+    let table = match &results[..] {
+        [only] => super::array::answers(&only.summary),
+        several => differences(several),
     };
     print(&format!("{table}{told}{}\n", arguments.out.display()))?;
     Ok(DONE)

@@ -11,7 +11,7 @@ use wane_lab::session::{self, Others};
 use wane_nand::Task;
 use wane_report::{self as report, counted, plain};
 use wane_results::{
-    Common, Folder, GRID_LEAVES, MadeBy, REPORT, RunResult, STATISTICS, Statistics, Summary, seeds_made_no_difference,
+    Common, Folder, MadeBy, REPORT, RunResult, STATISTICS, Statistics, Summary, leaves_of, seeds_made_no_difference,
     whole_runs,
 };
 use wane_scenario::{SEED_MAX, Scale, Scenario, Sources, folder_of};
@@ -61,8 +61,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let own = usize::from(arguments.scenario.as_deref() == Some(Path::new("-")));
     let runs = if is_sweep { grid.cells } else { seeds.as_ref().map_or(1, Vec::len) };
     check_stdin(&base, runs, own).map_err(Failure::wrong)?;
-    if base.array.is_some() {
-        refuse_with_array(arguments)?;
+    if base.array.is_some() && arguments.film.is_some() {
+        return Err(Failure::wrong("--film: the scenario is an array; a film shows the blocks of one drive"));
     }
     if arguments.dry_run {
         let cells = grid.rows().map(|row| resolve(&grid.assignments(&row)));
@@ -72,25 +72,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
         return film::run(&base, path, &stop_flag());
     }
     match &seeds {
-        _ if base.array.is_some() => array::run(&base, arguments),
         _ if is_sweep => sweep(&grid, seeds.as_ref().map_or(1, Vec::len), arguments, &resolve),
         None => single(&base, arguments),
         Some(seeds) => several_seeds(&base, seeds, arguments),
-    }
-}
-
-/// Refuses what one drive alone can do.
-fn refuse_with_array(arguments: &RunArguments) -> Result<(), Failure> {
-    let asked = [
-        ("--sweep", !arguments.sweep.is_empty()),
-        ("--seeds", arguments.seeds.is_some()),
-        ("--film", arguments.film.is_some()),
-    ];
-    match asked.into_iter().find(|(_, is_asked)| *is_asked) {
-        Some((option, _)) => Err(Failure::wrong(format!(
-            "{option}: the scenario is an array, which runs alone; give each variant by --set"
-        ))),
-        None => Ok(()),
     }
 }
 
@@ -203,9 +187,7 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
         for cell in cells.iter().chain([scenario]) {
             build::check_times(cell).map_err(Failure::wrong)?;
         }
-        let members = scenario.array.iter().flat_map(|array| &array.members);
-        let alone = Some(scenario).filter(|scenario| scenario.array.is_none());
-        members.chain(alone).try_for_each(check_drive)?;
+        scenario.members().iter().try_for_each(check_drive)?;
     }
     let device = &scenario.device;
     let mut text = still_toml(&scenario.to_toml());
@@ -322,7 +304,7 @@ fn show(result: &RunResult, arguments: &RunArguments) -> Result<(), Failure> {
 
 /// A run for people, a line a figure, as `wane run` prints it.
 pub fn in_words(result: &RunResult) -> String {
-    timed::with_warnings(result, words(&result.summary))
+    array::in_words(result).unwrap_or_else(|| timed::with_warnings(result, words(&result.summary)))
 }
 
 /// A summary for people.
@@ -456,8 +438,8 @@ fn kept_alive(summary: &Summary) -> String {
 }
 
 fn several_seeds(base: &Scenario, seeds: &[u64], arguments: &RunArguments) -> Result<i32, Failure> {
-    let of_seed = |seed: &u64| Scenario { seed: *seed, ..base.clone() };
-    let cells: Vec<(String, Scenario)> = seeds.iter().map(|seed| (format!("seed-{seed}"), of_seed(seed))).collect();
+    let cells: Vec<(String, Scenario)> =
+        seeds.iter().map(|seed| (format!("seed-{seed}"), base.with_seed(*seed))).collect();
     let files = |results: &[Option<RunResult>]| {
         let present: Vec<RunResult> = results.iter().flatten().cloned().collect();
         let statistics = statistics_of(results).to_json();
@@ -512,7 +494,7 @@ fn interval_words(statistics: &Statistics, results: &[Option<RunResult>]) -> Str
             results.len()
         );
     }
-    for leaf in GRID_LEAVES {
+    for leaf in leaves_of(results.iter().flatten()) {
         let value = leaf.split('.').try_fold(statistics.json(), |value, part| value.get(part));
         let figure = |name: &str| value.and_then(|value| value.get(name)).and_then(serde_json::Value::as_f64);
         debug_assert!(

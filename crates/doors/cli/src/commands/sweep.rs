@@ -4,8 +4,8 @@ use std::io::IsTerminal as _;
 
 use wane_report as report;
 use wane_results::{
-    Column, Common, GRID, GRID_LEAVES, GridCell, MadeBy, REPORT, RUNS, RunResult, SeededCell, Summary, WINDOWS_CSV,
-    grid_columns, grid_csv, seeded_grid_csv, whole_runs, windows_csv,
+    Column, Common, GRID, GridCell, MadeBy, REPORT, RUNS, RunResult, SeededCell, Summary, WINDOWS_CSV, grid_columns,
+    grid_csv, leaves_of, seeded_grid_csv, whole_runs, windows_csv,
 };
 use wane_scenario::Scenario;
 
@@ -90,7 +90,7 @@ impl Swept {
 
     /// Returns a table with a row for each run, in grid order: the values of all keys, and the results.
     pub fn columns(&self, results: &[Option<RunResult>]) -> Vec<Column> {
-        self.with_cells(results, |cells| grid_columns(&self.keys, GRID_LEAVES, cells))
+        self.with_cells(results, |cells| grid_columns(&self.keys, &leaves_of(results.iter().flatten()), cells))
     }
 
     /// Returns the table of cells for people, the best first.
@@ -153,12 +153,12 @@ impl Swept {
             values: &rows[0][..self.keys().len()],
             summaries: whole_runs(summaries.iter().flatten().cloned().collect(), |summary| summary),
         });
-        seeded_grid_csv(self.keys(), GRID_LEAVES, &cells.collect::<Vec<_>>())
+        seeded_grid_csv(self.keys(), &leaves_of(results.iter().flatten()), &cells.collect::<Vec<_>>())
     }
 
     /// A line a run.
     fn runs(&self, results: &[Option<RunResult>]) -> String {
-        self.with_cells(results, |cells| grid_csv(&self.keys, GRID_LEAVES, cells))
+        self.with_cells(results, |cells| grid_csv(&self.keys, &leaves_of(results.iter().flatten()), cells))
     }
 
     /// Calls `use_cells` with a cell for each run.

@@ -20,6 +20,8 @@ const IDLE_SECONDS_MAX: u32 = 3;
 #[derive(Clone)]
 pub(crate) struct Drives {
     spec: ArraySpec,
+    /// Policies from outside, which each drive has.
+    overrides: PolicyOverrides,
     seed: u64,
     /// Of each place, which new drive stands there: 0 is the one of the scenario, N the Nth that was put in.
     numbers: Vec<u32>,
@@ -67,18 +69,19 @@ impl Due {
 pub(crate) type Checked = Integrity<Box<dyn Living>>;
 
 /// A new drive of a member. Its wear leveling is on from the start.
-fn new_drive(member: &Scenario, what_for: Assembly) -> Result<Drive, PlanError> {
-    let mut drive = build::bare_drive_with(member, &PolicyOverrides::default(), what_for)?;
+fn new_drive(member: &Scenario, overrides: &PolicyOverrides, what_for: Assembly) -> Result<Drive, PlanError> {
+    let mut drive = build::bare_drive_with(member, overrides, what_for)?;
     drive.set_leveling(true);
     Ok(drive)
 }
 
 impl Drives {
     /// The drives of an array that was just made.
-    pub(crate) fn new(seed: u64, spec: &ArraySpec) -> Self {
+    pub(crate) fn new(seed: u64, spec: ArraySpec, overrides: PolicyOverrides) -> Self {
         let count = spec.members.len();
         Self {
-            spec: spec.clone(),
+            spec,
+            overrides,
             seed,
             numbers: vec![0; count],
             made: 0,
@@ -99,7 +102,7 @@ impl Drives {
     /// # Errors
     /// They make none.
     pub(crate) fn assemble(&self, what_for: Assembly) -> Result<Box<dyn Living>, PlanError> {
-        let member = |place| self.as_member(new_drive(&self.scenario(place), what_for)?);
+        let member = |place| self.as_member(new_drive(&self.scenario(place), &self.overrides, what_for)?);
         let drives = (0..self.numbers.len()).map(member).collect::<Result<_, _>>()?;
         let settings = &self.spec.settings;
         let of = |error: wane_raid::LayoutError| PlanError::Setting("array".to_owned(), error.to_string());
@@ -255,7 +258,7 @@ impl Drives {
     /// The drive cannot be built.
     pub(crate) fn replace(&mut self, array: &mut dyn Living, place: usize) -> Result<(), PlanError> {
         let Some(array) = as_redundant(array) else { return Ok(()) };
-        let mut new = new_drive(&self.scenario_of(place, self.made + 1), Assembly::New)?;
+        let mut new = new_drive(&self.scenario_of(place, self.made + 1), &self.overrides, Assembly::New)?;
         let mut kept = Ok(());
         let mut like = None;
         array.members(&mut |member| like = like.or_else(|| find::<Drive>(member)));

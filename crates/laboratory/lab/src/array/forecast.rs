@@ -9,8 +9,8 @@ use wane_reliability::{
 };
 use wane_report::{plain, share, size, time};
 use wane_results::{
-    Alternative, ArrayDrive, ArraySummary, DriveState, FirstFailure, Forecast, Interval, Outlook, OutlookFigures,
-    OutlookYear, Row, RunResult, UberAtWear,
+    Alternative, ArrayDrive, Calendar, DriveState, FirstFailure, Forecast, Interval, Outlook, OutlookFigures,
+    OutlookYear, Row, RunResult, Summary, UberAtWear, Unfinished,
 };
 use wane_scenario::{AlternativeName, ArrayLayout, ArraySpec, ForecastSettings, LastWord, Scenario, UberSource};
 use wane_units::Nanos;
@@ -37,33 +37,45 @@ struct Lived<'a> {
     result: &'a RunResult,
 }
 
-/// Whether a forecast is asked for that can be made.
-pub(super) fn is_asked(scenario: &Scenario, writes_per_day: Option<f64>) -> bool {
-    scenario.forecast.is_some() && scenario.array.is_some() && writes_per_day.is_some()
-}
-
-/// The forecast of an array that has lived; `None` if the scenario asks for none, or `stop` was set.
-///
-/// `writes_per_day`: array writes a day.
+/// Makes the forecast of an array that has lived, if one is asked for. `members`: the scenarios of its drives. Once `stop` is set it is left out, and the
+/// result says so.
 ///
 /// # Errors
 /// Its drives have no rated erases, or a plan cannot be followed.
-pub(super) fn forecast(
+pub(crate) fn foretell(
     scenario: &Scenario,
-    summary: &ArraySummary,
-    drives: &[(Scenario, RunResult)],
-    writes_per_day: Option<f64>,
+    result: &mut RunResult,
+    members: &[Scenario],
+    calendar: Option<Calendar>,
+    stop: &AtomicBool,
+) -> Result<(), PlanError> {
+    let (Some(settings), Some(spec), Some(calendar)) = (&scenario.forecast, &scenario.array, calendar) else {
+        return Ok(());
+    };
+    let writes_per_day = calendar.drive_writes_per_day;
+    let made = forecast((settings, spec, scenario.seed), result, members, writes_per_day, stop)?;
+    let Some(array) = &mut result.summary.array else { return Ok(()) };
+    if made.is_none() {
+        array.interrupted = Some(Unfinished::Forecast);
+    }
+    array.forecast = made;
+    Ok(())
+}
+
+/// The forecast; `None` if `stop` was set. `writes_per_day`: array writes a day.
+fn forecast(
+    (settings, array, seed): (&ForecastSettings, &ArraySpec, u64),
+    result: &RunResult,
+    members: &[Scenario],
+    writes_per_day: f64,
     stop: &AtomicBool,
 ) -> Result<Option<Forecast>, PlanError> {
-    let (Some(settings), Some(array), Some(writes_per_day)) = (&scenario.forecast, &scenario.array, writes_per_day)
-    else {
-        return Ok(None);
-    };
     let refuse = |why: Refused| PlanError::Setting("forecast".to_owned(), why.to_string());
-    let stood = summary.drives.iter().zip(drives);
+    let summary = &result.summary;
+    let stood = summary.array.iter().flat_map(|array| &array.drives).zip(members).zip(&result.drives);
     let lived: Vec<Lived<'_>> = stood
-        .filter(|(told, _)| told.came_at == 0.0)
-        .map(|(told, (scenario, result))| Lived { scenario, told, result })
+        .filter(|((told, _), _)| told.came_at == 0.0)
+        .map(|((told, scenario), result)| Lived { scenario, told, result })
         .collect();
     let plan = plan(settings, array, summary, &lived, writes_per_day)?;
     let (mut chosen, mut plans) = (Vec::new(), vec![plan]);
@@ -86,7 +98,7 @@ pub(super) fn forecast(
     }
     let effort = Effort {
         arrays: u64::from(settings.arrays),
-        seed: scenario.seed,
+        seed,
         years: settings.years.clone(),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
     };
@@ -114,7 +126,7 @@ pub(super) fn forecast(
 fn plan(
     settings: &ForecastSettings,
     array: &ArraySpec,
-    summary: &ArraySummary,
+    summary: &Summary,
     lived: &[Lived<'_>],
     writes_per_day: f64,
 ) -> Result<Plan, PlanError> {
@@ -133,12 +145,13 @@ fn plan(
             (1.0 - even, chunks_written(even, count, parities, full) * count as f64)
         }
     };
-    let data_bytes = summary.capacity_bytes as f64 * scale * data_share;
+    let data_bytes = summary.capacity.logical_bytes_initial as f64 * scale * data_share;
     let mean = settings.endurance.unwrap_or_else(|| endurance_of(lived));
     let endurance = Endurance::new(mean, settings.spread, settings.cv, settings.batch_cv).map_err(refuse)?;
     let members = lived.iter().enumerate().map(|(place, lived)| {
         let (wear, bytes_before) = wear_of(lived, scale).map_err(refuse)?;
-        let until = lived.told.ended_at.unwrap_or(summary.end.at_drive_writes) * summary.capacity_bytes as f64;
+        let until =
+            lived.told.ended_at.unwrap_or(summary.end.at_drive_writes) * summary.capacity.logical_bytes_initial as f64;
         let load = if until > 0.0 { lived.told.bytes_written as f64 / until } else { 0.0 };
         let drive = DriveKind {
             capacity_bytes: bytes_of(lived) as f64 * scale,

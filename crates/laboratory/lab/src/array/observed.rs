@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_blockdev::{Living, all_of, each_of};
-use wane_results::{ArrayProbe, Calendar, Errors};
-use wane_scenario::{Ages, Scenario};
+use wane_results::{ArrayDrive, ArrayProbe, Calendar, Errors};
+use wane_scenario::Scenario;
 use wane_sim::Streams;
 use wane_ssd::Drive;
 use wane_units::Sectors;
@@ -17,7 +17,7 @@ use crate::observer::{self, Due, Measured, ObserverSpec};
 use crate::sources::Opener;
 
 /// See the head of this file.
-pub(super) struct Observed {
+pub(crate) struct Observed {
     spec: ObserverSpec,
     clocks: Vec<wane_ssd::ClockSpec>,
     calendar: Option<Calendar>,
@@ -27,7 +27,7 @@ pub(super) struct Observed {
     next_probe: usize,
     /// Whether the user stopped it in a probe, or before one that was due.
     pub(super) was_cut: bool,
-    pub(super) probes: Vec<ArrayProbe>,
+    probes: Vec<ArrayProbe>,
     pub(super) notes: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl Observed {
     ///
     /// # Errors
     /// The workload of the probes cannot be opened, or is none for an array.
-    pub(super) fn new(
+    pub(crate) fn new(
         scenario: &Scenario,
         calendar: Option<Calendar>,
         opener: &mut Opener,
@@ -57,6 +57,34 @@ impl Observed {
             probes: Vec::new(),
             notes: Vec::new(),
         }))
+    }
+
+    /// Makes an independent copy.
+    pub(super) fn another(&self) -> Self {
+        Self {
+            spec: self.spec.another(),
+            clocks: self.clocks.clone(),
+            calendar: self.calendar,
+            streams: self.streams,
+            day: self.day,
+            next_probe: self.next_probe,
+            was_cut: self.was_cut,
+            probes: self.probes.clone(),
+            notes: self.notes.clone(),
+        }
+    }
+
+    /// The probes, whose drives have the names of their results.
+    pub(super) fn told(self, told: &[ArrayDrive]) -> Vec<ArrayProbe> {
+        let mut probes = self.probes;
+        for probe in &mut probes {
+            let at = probe.at_array_writes;
+            let stood = |place: u32| told.iter().rfind(|drive| drive.place == place && drive.came_at <= at);
+            for drive in &mut probe.drives {
+                drive.run = stood(drive.place).map(|drive| drive.run.clone());
+            }
+        }
+        probes
     }
 
     /// Observes a drive from now on, which has the past that its scenario says. Returns the errors that it had so far.
@@ -151,13 +179,5 @@ impl Observed {
             self.notes.extend(notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());
         }
         Ok(())
-    }
-
-    /// What to say of probes that were not made.
-    pub(super) fn unseen(&self, ages: &Ages) -> Option<String> {
-        let seen = self.probes.len();
-        let next = ages.told(seen)?;
-        let (missed, of) = (ages.count() - seen, ages.count());
-        Some(format!("the run ended before {missed} of {of} probes were due, the next at {next}"))
     }
 }

@@ -223,7 +223,7 @@ impl Held {
         drives.archive(archive)?;
         if archive.is_reading() {
             let array = drives.assemble(Assembly::Read).map_err(|error| ArchiveError::Unsaved(error.to_string()))?;
-            self.run.set_array(array);
+            self.run.set_stack(array);
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use wane_results::{Calendar, Counters, EndCause, EndReason, FileSystem, Row, Wea
 use wane_workload::{Pace, SourceError};
 
 use super::{Run, Stage};
+use crate::array::FinishedArray;
 use crate::host::{Ended, Host};
 use crate::observer::Measured;
 use crate::record::{Recorded, wear};
@@ -45,8 +46,10 @@ pub struct Finished {
     pub measured: Option<Measured>,
     /// Host units of the life that were predicted instead of simulated.
     pub predicted_units: u64,
-    /// What the file system between workload and drive did, if there is one.
+    /// What the file system between workload and device did, if there is one.
     pub file_system: Option<FileSystem>,
+    /// What became of the array and its drives, if it is one.
+    pub array: Option<Box<FinishedArray>>,
 }
 
 impl Run {
@@ -56,7 +59,7 @@ impl Run {
     /// # Errors
     /// The trace of a probe that is due now is damaged.
     pub fn finish(self, stop: &Arc<AtomicBool>) -> Result<Finished, SourceError> {
-        let Self { mut host, mut record, mut life } = self;
+        let Self { mut host, mut record, lanes, mut life } = self;
         if let Stage::Precondition { .. } = life.stage {
             record.start(&mut host);
         }
@@ -72,16 +75,21 @@ impl Run {
                 observer.probe_the_dead(stop)?;
             }
         }
-        debug_assert_eq!(host.drive().check(), Ok(()), "the firmware keeps its invariants, however the run ended");
+        debug_assert!(
+            host.drives().iter().all(|drive| drive.check() == Ok(())),
+            "the firmware keeps its invariants, however the run ended"
+        );
         record.sample(&host, life.phase());
         let counters = record.counters(&host);
         check(&host, &counters);
-        let (wear, exported_units) = (wear(host.drive()), host.exported());
+        let (wear, exported_units) = (wear(&host.drives()), host.exported());
         let refusals = host.counters().policy_refusals;
-        let before = record.before_last(&counters, u64::from(host.drive().logical_initial()));
+        let before = record.before_last(&counters, u64::from(host.logical_units()));
         let measured = record.observer.take().map(|observer| observer.finish(host.device(), stop));
         // Only checked now, since work that was not done when the flag was raised is not in the measurements.
-        let end = life.end.or_else(|| stop.load(Ordering::Relaxed).then_some(Ended::Interrupted));
+        // What an array does is done.
+        let is_cut = lanes.is_none() && stop.load(Ordering::Relaxed);
+        let end = life.end.or_else(|| is_cut.then_some(Ended::Interrupted));
         let (reason, cause) = match end {
             Some(Ended::Died(cause)) => (EndReason::EndOfLife, Some(cause)),
             Some(Ended::ClockEnd) => {
@@ -91,9 +99,17 @@ impl Run {
             Some(Ended::Interrupted) => (EndReason::Interrupted, None),
             None => (life.reason, None),
         };
+        let (predicted_units, file_system) = (record.predicted(&host), host.files().map(crate::files::Files::told));
+        let mut notes = std::mem::take(&mut life.notes);
+        let array = lanes.map(|lanes| {
+            notes.extend(lanes.notes());
+            let at = written as f64 / f64::from(host.logical_units());
+            Box::new(lanes.finish(&mut host, reason, at))
+        });
         Ok(Finished {
-            predicted_units: record.predicted(&host),
-            file_system: host.files().map(crate::files::Files::told),
+            predicted_units,
+            file_system,
+            array,
             calendar: life.calendar,
             pace: if let [phase] = &life.phases[..] { phase.source.pace() } else { None },
             measured,
@@ -105,7 +121,7 @@ impl Run {
             cause,
             exported_units,
             policy_refusals: refusals,
-            notes: std::mem::take(&mut life.notes),
+            notes,
             timeline: record.into_rows(),
         })
     }
@@ -113,7 +129,8 @@ impl Run {
 
 /// Checks what holds at the end of every run.
 fn check(host: &Host, counters: &Counters) {
-    let drive = host.drive();
+    // An array writes copies and parities.
+    let Some(drive) = host.only() else { return };
     assert_eq!(counters.programmed_host, counters.host_units_written, "what the host writes is programmed for it once");
     let units = u64::from(drive.layout().units_per_block());
     assert!(counters.gc_victim_valid_units <= counters.gc_victims * units, "a victim holds no more than a block does");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wane_archive::{Archive, ArchiveError};
 use wane_blockdev::{Living, SectorRange};
 use wane_ftl::{Outcome, UnretiredError};
-use wane_results::{Calendar, Counters, EndCause, EndReason};
+use wane_results::{Counters, EndCause};
 use wane_ssd::Drive;
 use wane_units::{Sectors, SuperblockId};
 use wane_workload::{Batch, Op, Source, SourceError};
@@ -29,29 +29,9 @@ pub enum WrittenBytes {
 }
 
 impl Run {
-    /// Makes the run of an array, whose drives have records of their own.
-    pub(crate) fn of_array(
-        host: Host,
-        calendar: Option<Calendar>,
-        precondition: Precondition,
-        phases: Vec<Phase>,
-    ) -> Self {
-        Self { host, record: Record::new(None, None), life: Life::new(calendar, precondition, phases) }
-    }
-
-    /// The array.
-    pub(crate) fn array(&mut self) -> &mut dyn Living {
-        self.host.array()
-    }
-
-    /// Gives the array the capacity that it asks for, unless that holds some of its first `used` units. Returns whether it gave any.
-    pub(crate) fn give_back(&mut self, used: u32) -> bool {
-        self.host.give_back(used)
-    }
-
     /// Puts another array in its place, which is as large.
-    pub(crate) fn set_array(&mut self, array: Box<dyn Living>) {
-        self.host.set_array(array);
+    pub(crate) fn set_stack(&mut self, array: Box<dyn Living>) {
+        self.host.set_stack(array);
     }
 
     /// What it stands on.
@@ -103,17 +83,8 @@ impl Run {
     pub(crate) fn of_kept_array(array: Box<dyn Living>, unit: Sectors) -> Self {
         let mut life = Life::new(None, Precondition::none(), Vec::new());
         life.stage = Stage::Phase(0);
-        Self { host: Host::of_array(array, unit), record: Record::new(None, None), life }
-    }
-
-    /// Ends it.
-    pub(crate) fn over(&mut self, ended: Ended) {
-        self.life.over(ended);
-    }
-
-    /// Why its phases ended, and why before their time.
-    pub(crate) fn ended(&self) -> (EndReason, Option<Ended>) {
-        (self.life.reason, self.life.end)
+        let units = (array.capacity().0 / unit.0) as u32;
+        Self { host: Host::of_stack(array, unit, units), record: Record::new(None, None), lanes: None, life }
     }
 
     /// Makes the run of a kept drive, without a workload so far.
@@ -123,7 +94,7 @@ impl Run {
         let mut life = Life::new(None, Precondition::none(), Vec::new());
         life.stage = Stage::Phase(0);
         // Its life is not told.
-        Self { host, record: Record::new(None, None), life }
+        Self { host, record: Record::new(None, None), lanes: None, life }
     }
 
     /// From now on the workload ages the drive, and written bytes that it trims have this fate.
@@ -145,7 +116,7 @@ impl Run {
 
     /// Makes a run of this plan to look at a drive that is not kept afterwards, of which the workload uses this. Its host gives nothing back.
     pub(crate) fn of_look(plan: Plan, usable: Usable) -> Self {
-        let mut run = Self::with(plan, |device| Host::new(device.into_drive(), Addresses::Direct));
+        let mut run = Self::with(plan, |drive| Host::new(drive, Addresses::Direct));
         run.host.stay_within(Some(usable));
         run
     }
@@ -203,8 +174,8 @@ impl Run {
         watch: &mut Watch<'_>,
     ) -> Result<Option<u64>, SourceError> {
         let workload = std::mem::take(&mut self.life.phases);
-        if !self.host.is_array() {
-            self.host.drive_mut().set_leveling(false);
+        if let Some(drive) = self.host.device().one_drive() {
+            drive.set_leveling(false);
         }
         precondition.skip(done, u64::from(self.host.logical_units()));
         (self.life.precondition, self.life.stage) = (precondition, Stage::Precondition { done });

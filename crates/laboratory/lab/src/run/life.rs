@@ -125,14 +125,14 @@ impl Life {
         &mut self,
         host: &mut Host,
         record: &mut Record,
-        mut budget: Budget,
+        budget: &mut Budget,
         watch: &mut Watch<'_>,
     ) -> Result<Progress, SourceError> {
         loop {
             let halt = match self.stage {
                 Stage::Over => return Ok(Progress::Over),
-                Stage::Precondition { done } => self.precondition(done, host, record, &mut budget, watch).err(),
-                Stage::Phase(number) => match self.serve_phase(number, host, record, &mut budget, watch)? {
+                Stage::Precondition { done } => self.precondition(done, host, record, budget, watch).err(),
+                Stage::Phase(number) => match self.serve_phase(number, host, record, budget, watch)? {
                     Ok(reason) => {
                         self.reason = reason;
                         self.leave_phase(number, host, record);

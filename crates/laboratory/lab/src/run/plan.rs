@@ -1,17 +1,21 @@
 //! The plan of a run.
 
+use wane_blockdev::{Living, find};
 use wane_results::{Calendar, EndReason};
 use wane_sim::Stream;
 use wane_ssd::Drive;
+use wane_units::Sectors;
 use wane_workload::Source;
 
-use crate::files::Files;
+use crate::array::Lanes;
 use crate::observer::ObserverSpec;
 
 /// Everything a run needs.
 pub struct Plan {
-    /// The drive, new, and what lies between it and the workload.
+    /// The drive, new, or the drives, and what lies between them and the workload.
     pub device: Planned,
+    /// What is recorded of each drive of an array, and what its operator does; `None` for a drive alone.
+    pub lanes: Option<Box<Lanes>>,
     /// What is observed besides its aging; `None` for a drive that only ages.
     pub observer: Option<Box<ObserverSpec>>,
     /// The pace at which the drive is written, if the scenario has one.
@@ -28,24 +32,45 @@ pub struct Plan {
 pub enum Planned {
     /// A drive.
     Drive(Box<Drive>),
-    /// Files on a drive.
-    Files(Box<Files>),
+    /// A stack of devices.
+    Stack {
+        /// The uppermost one.
+        stack: Box<dyn Living>,
+        /// Sectors of a unit.
+        unit: Sectors,
+        /// Units that the host of the new stack has: those of its drive or of its array.
+        units: u32,
+    },
 }
 
 impl Planned {
-    /// The drive.
+    /// The drive, or the first of an array.
+    ///
+    /// # Panics
+    /// Never: a stack stands on drives.
     pub fn drive(&self) -> &Drive {
         match self {
             Self::Drive(drive) => drive,
-            Self::Files(files) => files.drive(),
+            Self::Stack { stack, .. } => find(stack.as_ref()).expect("a stack stands on drives"),
         }
     }
 
-    /// Returns the drive and drops the rest.
+    /// Returns the device.
+    pub(crate) fn into_living(self) -> Box<dyn Living> {
+        match self {
+            Self::Drive(drive) => drive,
+            Self::Stack { stack, .. } => stack,
+        }
+    }
+
+    /// Returns the drive.
+    ///
+    /// # Panics
+    /// It is a stack.
     pub fn into_drive(self) -> Drive {
         match self {
             Self::Drive(drive) => *drive,
-            Self::Files(files) => files.into_drive(),
+            Self::Stack { .. } => panic!("the plan of a drive alone"),
         }
     }
 }

@@ -191,14 +191,15 @@ impl Folder {
         Ok(())
     }
 
-    /// Replaces what the folder held by a run and, if given, its report. Returns the names of the members of an earlier
-    /// command that were removed.
+    /// Replaces what the folder held by a run, those of its drives if it is of an array, and their reports if `render` makes some. Returns the names
+    /// of the members of an earlier command that were removed.
     ///
     /// # Errors
     /// A file cannot be written; then the folder still holds what it held.
-    pub fn write(&mut self, run: &RunResult, report_html: Option<&str>) -> Result<Vec<String>, ResultError> {
-        let files = run_files(&self.path, run, report_html)?;
-        let manifest = Manifest::new(MadeBy::Run, Inputs::default(), Vec::new()).marked(is_interrupted(run));
+    pub fn write(&mut self, run: &RunResult, render: Option<Render<'_>>) -> Result<Vec<String>, ResultError> {
+        let files = run_files(&self.path, run, render)?;
+        let manifest = manifest_of(run, Inputs::default());
+        write_drives(&self.staging()?, run, render)?;
         self.publish(manifest, &files)
     }
 
@@ -243,7 +244,8 @@ impl Folder {
 
     /// The name of the single run that the folder holds, if the hash of its scenario is not among these.
     pub fn other_run(&self, hashes: &[String]) -> Option<String> {
-        let manifest = self.before.as_ref().filter(|old| old.command == MadeBy::Run)?;
+        let is_run = |old: &&Manifest| matches!(old.command, MadeBy::Run | MadeBy::Array);
+        let manifest = self.before.as_ref().filter(is_run)?;
         let summary = RunFiles::lying(&self.path, Some(manifest)).summary().ok()?;
         (!hashes.contains(&summary.scenario.hash)).then_some(summary.scenario.name)
     }
@@ -302,22 +304,26 @@ impl Folder {
         places.map(|place| place.join(&member.folder)).find_map(|place| finished(&place, member, version))
     }
 
-    /// Writes the run of a member and its report, whole or not at all.
+    /// Writes the run of a member and its report, whole or not at all; of an array with those of its drives.
     ///
     /// # Errors
     /// A file cannot be written; then its folder still holds what it held.
-    pub fn write_member(&self, member: usize, run: &RunResult, report_html: &str) -> Result<(), ResultError> {
+    pub fn write_member(&self, member: usize, run: &RunResult, render: Render<'_>) -> Result<(), ResultError> {
         let member = &self.members[member];
         let within = if self.staged { self.staging()? } else { self.path.clone() };
         let place = within.join(&member.folder);
-        let files = run_files(&place, run, Some(report_html))?;
-        let manifest = Manifest::new(MadeBy::Run, member.inputs.clone(), Vec::new()).marked(is_interrupted(run));
+        let files = run_files(&place, run, Some(render))?;
+        let mut manifest = manifest_of(run, member.inputs.clone());
+        let lie = Manifest::read(&place).ok().flatten().map(|old| old.members).unwrap_or_default();
+        let is_new = |folder: &String| manifest.members.iter().any(|drive| drive.folder == *folder);
+        manifest.superseded = lie.into_iter().map(|drive| drive.folder).filter(|folder| !is_new(folder)).collect();
         let unwritable = |reason| ResultError::Unwritable { path: place.clone(), reason };
         if !place.is_dir() {
             disk::create_folder(&place).map_err(unwritable)?;
         }
         let replaced = make_staging(&place).and_then(|staging| {
-            let replaced = replace(&place, &staging, manifest, &files);
+            let written = write_drives(&staging, run, Some(render));
+            let replaced = written.and_then(|()| replace(&place, &staging, manifest, &files));
             if replaced.is_err() && !is_in_force(&place, &staging) {
                 let _ = disk::remove_all(&staging);
             }
@@ -414,8 +420,43 @@ impl Folder {
     }
 }
 
-fn is_interrupted(run: &RunResult) -> bool {
-    run.summary.end.reason == EndReason::Interrupted
+/// Makes the report of a run.
+pub type Render<'a> = &'a dyn Fn(&RunResult) -> String;
+
+impl RunResult {
+    /// Whether the user stopped it before it was whole.
+    pub fn is_interrupted(&self) -> bool {
+        let is_cut = |array: &super::super::ArrayFigures| array.interrupted.is_some();
+        self.summary.end.reason == EndReason::Interrupted || self.summary.array.as_ref().is_some_and(is_cut)
+    }
+}
+
+/// The manifest of a run; of an array it names the folders of the drives.
+fn manifest_of(run: &RunResult, inputs: Inputs) -> Manifest {
+    let drive = |(folder, drive): (&str, &RunResult)| Member {
+        folder: folder.to_owned(),
+        scenario: drive.summary.scenario.hash.clone(),
+        inputs: Inputs::default(),
+    };
+    let drives: Vec<Member> = run.named_drives().map(drive).collect();
+    let made_by = if drives.is_empty() { MadeBy::Run } else { MadeBy::Array };
+    Manifest::new(made_by, inputs, drives).marked(run.is_interrupted())
+}
+
+/// Writes the runs of an array's drives into a staging folder.
+fn write_drives(staging: &Path, run: &RunResult, render: Option<Render<'_>>) -> Result<(), ResultError> {
+    for (name, drive) in run.named_drives() {
+        let folder = staging.join(name);
+        let unwritable = |reason| ResultError::Unwritable { path: final_place(&folder), reason };
+        disk::remove_all(&folder).and_then(|()| disk::create_folder(&folder)).map_err(unwritable)?;
+        let mut manifest = manifest_of(drive, Inputs::default());
+        for (name, bytes) in run_files(&folder, drive, render)? {
+            write_file(&folder.join(name), &bytes)?;
+            manifest.add_file(name, &bytes);
+        }
+        write_file(&folder.join(MANIFEST), &manifest.to_json())?;
+    }
+    Ok(())
 }
 
 /// The run at `place`, if it is finished and the one that the member names.
@@ -425,21 +466,29 @@ fn finished(place: &Path, member: &Member, version: &str) -> Option<RunResult> {
         let fits = is_named(&summary, manifest, member)
             && member.inputs != Inputs::Unknown
             && summary.run.version == version
+            && !manifest.is_some_and(|manifest| manifest.interrupted)
             && summary.end.reason != EndReason::Interrupted;
         if fits { run_of(place, manifest).map(Some) } else { Ok(None) }
     });
     found.ok().flatten()
 }
 
-/// Copies the folder of a run, with the manifest last, since without it nothing in the copy counts.
+/// Copies the folder of a run, and those of an array's drives in it, with the manifest last, since without it nothing in the copy counts.
 fn copy_run(from: &Path, to: &Path) -> Result<(), ResultError> {
     let copied = || -> io::Result<()> {
         disk::remove_all(to)?;
         disk::create_folder(to)?;
         let mut names: Vec<OsString> = entries(from)?.iter().map(fs::DirEntry::file_name).collect();
-        names.retain(|name| !is_own_hidden(name) && from.join(name).is_file());
+        names.retain(|name| !is_own_hidden(name));
         names.sort_by_key(|name| name == MANIFEST);
-        names.iter().try_for_each(|name| disk::write(&to.join(name), &fs::read(from.join(name))?))
+        for name in &names {
+            let (from, to) = (from.join(name), to.join(name));
+            match from.is_file() {
+                true => disk::write(&to, &fs::read(from)?)?,
+                false => copy_run(&from, &to).map_err(io::Error::other)?,
+            }
+        }
+        Ok(())
     };
     copied().map_err(|reason| match reason.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ResultError::Full { path: final_place(to) },
@@ -466,7 +515,7 @@ fn is_member(place: &Path, member: &Member) -> bool {
 }
 
 /// The files of a run, in memory.
-fn run_files<'a>(folder: &Path, run: &RunResult, report_html: Option<&str>) -> Result<Vec<NewFile<'a>>, ResultError> {
+fn run_files<'a>(folder: &Path, run: &RunResult, render: Option<Render<'_>>) -> Result<Vec<NewFile<'a>>, ResultError> {
     let mut files = files_that_keep(folder, run)?;
     files.push((TIMELINE_CSV, to_csv(&timeline_columns(&run.timeline, run.summary.host.page_bytes)).into_bytes()));
     if !run.windows.is_empty() {
@@ -474,7 +523,7 @@ fn run_files<'a>(folder: &Path, run: &RunResult, report_html: Option<&str>) -> R
         files.push((WINDOWS_CSV, to_csv(&windows).into_bytes()));
         files.push((WINDOWS, parquet(folder, run, WINDOWS, &windows)?));
     }
-    files.extend(report_html.map(|html| (REPORT, html.as_bytes().to_vec())));
+    files.extend(render.map(|render| (REPORT, render(run).into_bytes())));
     Ok(files)
 }
 
@@ -652,7 +701,7 @@ fn is_own_hidden(name: &OsString) -> bool {
 }
 
 /// The first entry that wane did not write. Names alone prove nothing, since a user's own
-/// scenario may be called `scenario.toml`. A sweep over seeds has three levels of folders.
+/// scenario may be called `scenario.toml`. A sweep of arrays over seeds has four levels of folders.
 fn foreign_entry(folder: &Path, depth: u32) -> io::Result<Option<String>> {
     let is_own = bears_results(folder)?;
     for entry in entries(folder)? {
@@ -661,7 +710,7 @@ fn foreign_entry(folder: &Path, depth: u32) -> io::Result<Option<String>> {
             continue;
         }
         if entry.file_type()?.is_dir() {
-            if depth == 2 {
+            if depth == 3 {
                 return Ok(Some(name));
             }
             if let Some(below) = foreign_entry(&entry.path(), depth + 1)? {

@@ -5,7 +5,7 @@ use super::disk::faults::{killed_after, refused_after};
 use super::*;
 use crate::tables::{timeline_columns, to_csv};
 use crate::test_runs::{test_run, timed};
-use crate::{BlockAges, EndReason, Trigger};
+use crate::{ArrayDrive, ArrayFigures, BlockAges, DriveState, EndReason, Trigger};
 
 const VERSION: &str = "0.1.0";
 
@@ -16,8 +16,31 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-fn single(path: &Path, run: &RunResult, report: Option<&str>) {
-    Folder::claim(path).unwrap().write(run, report).unwrap();
+fn single(path: &Path, run: &RunResult, render: Option<Render<'_>>) {
+    Folder::claim(path).unwrap().write(run, render).unwrap();
+}
+
+fn page(run: &RunResult) -> String {
+    format!("<p>{}", run.summary.run.seed)
+}
+
+/// The result of an array of so many drives.
+fn array(seed: u64, drives: u64) -> RunResult {
+    let told = |place: u64| ArrayDrive {
+        run: format!("drive-{place}"),
+        place: place as u32,
+        state: DriveState::Online,
+        came_at: 0.0,
+        ended_at: None,
+        life_used: None,
+        erase_count_mean: 1.5,
+        bytes_written: 4096,
+    };
+    let mut run = RunResult { blocks: Vec::new(), ..test_run(seed) };
+    run.drives = (0..drives).map(|place| test_run(10 * seed + place)).collect();
+    let drives = (0..drives).map(told).collect();
+    run.summary.array = Some(ArrayFigures { layout: "mirror".to_owned(), drives, ..ArrayFigures::default() });
+    run
 }
 
 /// Members of these seeds, in folders `0`, `1` and so on.
@@ -41,7 +64,7 @@ fn sweep(path: &Path, seeds: &[u64], inputs: &Inputs) -> Result<(usize, Vec<Stri
                 assert_eq!(run, test_run(*seed), "what is taken over is what would have been run");
                 there += 1;
             }
-            None => folder.write_member(number, &test_run(*seed), "<p>")?,
+            None => folder.write_member(number, &test_run(*seed), &page)?,
         }
     }
     let removed = folder.finish(&[(GRID, format!("{seeds:?}").into_bytes()), (REPORT, b"<p>".to_vec())])?;
@@ -57,15 +80,118 @@ fn what_is_written_is_read_back() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("deep/run");
     for run in [timed(test_run(1), 3), test_run(2)] {
-        single(&path, &run, Some("<p>"));
+        single(&path, &run, Some(&page));
         assert_eq!(read_run(&path).unwrap(), run);
         assert_eq!(read_runs(&path).unwrap(), [run]);
     }
     assert_eq!(names(&path), [BLOCKS, MANIFEST, REPORT, SCENARIO, SUMMARY, TIMELINE_CSV, TIMELINE]);
 }
 
+/// An array lies beside its drives, each of which is a result of its own.
+#[test]
+fn an_array_is_read_back_with_its_drives() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("array");
+    for run in [array(1, 3), array(2, 2)] {
+        single(&path, &run, Some(&page));
+        assert_eq!(read_runs(&path).unwrap(), std::slice::from_ref(&run));
+        for (name, drive) in run.named_drives() {
+            assert_eq!(read_run(&path.join(name)).unwrap(), *drive);
+            assert_eq!(fs::read_to_string(path.join(name).join(REPORT)).unwrap(), page(drive));
+            let stranger = Folder::claim(&path.join(name)).map(drop).unwrap_err().to_string();
+            assert!(stranger.contains("belongs to an array in '"), "{stranger}");
+        }
+    }
+    assert_eq!(
+        names(&path),
+        [BLOCKS, "drive-0", "drive-1", MANIFEST, REPORT, SCENARIO, SUMMARY, TIMELINE_CSV, TIMELINE]
+    );
+    fs::remove_dir_all(path.join("drive-1")).unwrap();
+    assert!(read_run(&path).unwrap_err().to_string().contains("drive-1"), "nothing is left out in silence");
+    single(&path, &test_run(3), None);
+    assert!(!path.join("drive-0").exists(), "drives go with their array");
+    // What the user stopped in its forecast is found by nobody as whole.
+    let mut cut = array(4, 2);
+    cut.summary.array.as_mut().unwrap().interrupted = Some(crate::Unfinished::Forecast);
+    let named = Member { folder: "0".to_owned(), ..members(&[4], &Inputs::Nothing).remove(0) };
+    let mut folder = Folder::claim(&place.path().join("grid")).unwrap();
+    folder.begin(MadeBy::Sweep, vec![named]).unwrap();
+    folder.write_member(0, &cut, &page).unwrap();
+    assert!(folder.found(0, VERSION).is_none());
+    folder.write_member(0, &array(4, 3), &page).unwrap();
+    assert_eq!(folder.found(0, VERSION), Some(array(4, 3)));
+    folder.write_member(0, &array(4, 1), &page).unwrap();
+    assert!(!place.path().join("grid/0/drive-2").exists());
+}
+
+/// Cells of a sweep that are arrays keep their drives when a value more moves them.
+#[test]
+fn arrays_of_a_sweep_move_with_their_drives() {
+    let place = tempfile::tempdir().unwrap();
+    let sweep = |seeds: &[u64]| {
+        let mut folder = Folder::claim(place.path()).unwrap();
+        folder.begin(MadeBy::Sweep, members(seeds, &Inputs::Nothing)).unwrap();
+        let mut there = 0;
+        for (number, seed) in seeds.iter().enumerate() {
+            match folder.found(number, VERSION) {
+                Some(run) => {
+                    assert_eq!(run, array(*seed, 2));
+                    there += 1;
+                }
+                None => folder.write_member(number, &array(*seed, 2), &page).unwrap(),
+            }
+        }
+        folder.finish(&[]).unwrap();
+        there
+    };
+    assert_eq!(sweep(&[1, 2]), 0);
+    assert_eq!(sweep(&[3, 1, 2]), 2);
+    assert_eq!(read_runs(place.path()).unwrap(), [array(3, 2), array(1, 2), array(2, 2)]);
+}
+
+/// The results of arrays of earlier versions are read as they are.
+#[test]
+fn an_array_of_an_earlier_version_is_read() {
+    let place = tempfile::tempdir().unwrap();
+    let run = array(1, 2);
+    let figures = run.summary.array.clone().unwrap();
+    let mut former = serde_json::to_value(&figures).unwrap();
+    for (key, value) in [
+        ("scenario", serde_json::to_value(&run.summary.scenario).unwrap()),
+        ("capacity_bytes", 4096.into()),
+        ("capacity_bytes_at_end", 1024.into()),
+        ("bytes_written", 8192.into()),
+        ("end", serde_json::to_value(&run.summary.end).unwrap()),
+        ("run", serde_json::json!({ "seed": 7, "wall_seconds": 1.5, "version": "0.0.1" })),
+    ] {
+        former[key] = value;
+    }
+    let mut folder = Folder::claim(place.path()).unwrap();
+    let member = |name: &str, seed| Member {
+        folder: name.to_owned(),
+        scenario: test_run(seed).summary.scenario.hash,
+        inputs: Inputs::Nothing,
+    };
+    folder.begin(MadeBy::Array, vec![member("drive-0", 10), member("drive-1", 11)]).unwrap();
+    (0..2).for_each(|number| folder.write_member(number, &run.drives[number], &page).unwrap());
+    folder.finish(&[(ARRAY, former.to_string().into_bytes()), (SCENARIO, b"seed = 1\n".to_vec())]).unwrap();
+    drop(folder);
+    let read = read_runs(place.path()).unwrap().remove(0);
+    assert_eq!(
+        (read.drives, &read.summary.scenario, &read.summary.end),
+        (run.drives, &run.summary.scenario, &run.summary.end)
+    );
+    assert_eq!((read.summary.array, read.summary.host.bytes_written), (Some(figures), 8192));
+    assert_eq!(
+        (read.summary.capacity.logical_bytes_initial, read.summary.capacity.logical_bytes_exported),
+        (4096, 1024)
+    );
+    assert_eq!((read.summary.run.seed, read.scenario_toml.as_str()), (7, "seed = 1\n"));
+}
+
 #[test]
 fn a_run_goes_from_process_to_process_as_it_is() {
+    assert_eq!(RunResult::of_files(&array(1, 2).to_files().unwrap()).unwrap(), array(1, 2));
     for run in [timed(test_run(1), 3), test_run(2)] {
         let files = run.to_files().unwrap();
         assert_eq!(RunResult::of_files(&files).unwrap(), run);
@@ -176,7 +302,7 @@ fn what_a_timeline_tells_of_block_ages_comes_back() {
 #[test]
 fn a_report_of_the_run_before_does_not_outlive_it() {
     let place = tempfile::tempdir().unwrap();
-    single(place.path(), &test_run(1), Some("<p>"));
+    single(place.path(), &test_run(1), Some(&page));
     single(place.path(), &test_run(2), None);
     assert!(!place.path().join(REPORT).exists());
 }
@@ -267,7 +393,7 @@ fn a_folder_given_up_leaves_the_disk_as_it_was() {
     let before = names(&path);
     let mut other = Folder::claim(&path).unwrap();
     other.begin(MadeBy::Sweep, members(&[7], &Inputs::Nothing)).unwrap();
-    other.write_member(0, &test_run(7), "<p>").unwrap();
+    other.write_member(0, &test_run(7), &page).unwrap();
     assert_eq!(seeds_of(&read_runs(&path).unwrap()), [1, 2], "the old count until the new are whole");
     drop(other);
     assert_eq!((names(&path), seeds_of(&read_runs(&path).unwrap())), (before, vec![1, 2]));
@@ -310,7 +436,7 @@ fn a_sweep_goes_on_where_it_was_and_takes_over_nothing_else() {
         if interrupted {
             run.summary.end.reason = EndReason::Interrupted;
         }
-        folder.write_member(0, &run, "<p>").unwrap();
+        folder.write_member(0, &run, &page).unwrap();
         assert_eq!(folder.found(0, version).is_some(), found, "{seed} {version} {interrupted}");
     }
 }
@@ -319,7 +445,7 @@ fn a_sweep_goes_on_where_it_was_and_takes_over_nothing_else() {
 fn a_folder_shows_the_last_command_and_nothing_else() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path();
-    single(path, &test_run(9), Some("<p>"));
+    single(path, &test_run(9), Some(&page));
     sweep(path, &[1, 2, 3, 4], &Inputs::Nothing).unwrap();
     assert_eq!(seeds_of(&read_runs(path).unwrap()), [1, 2, 3, 4]);
     assert!(!path.join(SUMMARY).exists(), "the single run is gone");
@@ -337,7 +463,7 @@ fn an_interrupted_sweep_shows_what_came_and_not_what_lay_in_its_way() {
     sweep(place.path(), &[1, 2, 3], &Inputs::Nothing).unwrap();
     let mut folder = Folder::claim(place.path()).unwrap();
     folder.begin(MadeBy::Sweep, members(&[4, 2, 6], &Inputs::Nothing)).unwrap();
-    folder.write_member(0, &test_run(4), "<p>").unwrap();
+    folder.write_member(0, &test_run(4), &page).unwrap();
     assert_eq!(folder.finish(&[(GRID, b"g".to_vec())]).unwrap(), ["2"]);
     drop(folder);
     assert_eq!(seeds_of(&read_runs(place.path()).unwrap()), [4, 2]);
@@ -412,7 +538,7 @@ fn a_full_disk_and_a_limit_are_named_and_change_nothing() {
             single(place.path(), &test_run(1), None);
             let before = names(place.path());
             let mut folder = Folder::claim(place.path()).unwrap();
-            let (written, refused) = refused_after(change, kind, || folder.write(&test_run(2), Some("<p>")));
+            let (written, refused) = refused_after(change, kind, || folder.write(&test_run(2), Some(&page)));
             assert!(refused);
             let message = written.unwrap_err().to_string();
             assert!(message.contains(sentence) && !message.contains(".next-"), "{change}: {message}");
@@ -455,19 +581,24 @@ fn killed_at_every_change(prepare: &dyn Fn(&Path), work: &dyn Fn(&Path), check: 
 
 #[test]
 fn a_run_replaces_another_whole_or_not_at_all_whenever_it_is_killed() {
-    let (old, new) = (timed(test_run(1), 3), test_run(2));
+    replaced_at_every_change(&timed(test_run(1), 3), &test_run(2));
+    replaced_at_every_change(&array(1, 2), &array(2, 1));
+    replaced_at_every_change(&array(1, 1), &test_run(2));
+}
+
+fn replaced_at_every_change(old: &RunResult, new: &RunResult) {
     let last = std::cell::Cell::new(0);
     killed_at_every_change(
         &|place| {
             last.set(1);
-            single(place, &old, Some("<old>"));
+            single(place, old, Some(&page));
         },
         &|place| {
-            let _ = Folder::claim(place).and_then(|mut folder| folder.write(&new, None));
+            let _ = Folder::claim(place).and_then(|mut folder| folder.write(new, None));
         },
         &|when, place| {
             let found = read_run(place).unwrap_or_else(|error| panic!("{when}: {error}"));
-            assert!(found == old || found == new, "{when}: a mixture");
+            assert!(found == *old || found == *new, "{when}: a mixture");
             assert!(found.summary.run.seed >= last.get(), "{when}: the old came back");
             last.set(found.summary.run.seed);
             assert!(place.join(SUMMARY).exists(), "{when}: where users look");
@@ -481,7 +612,7 @@ fn a_sweep_replaces_another_command_whole_or_not_at_all_whenever_it_is_killed() 
     type Before<'a> = (&'a dyn Fn(&Path), &'a [u64]);
     let before: [Before<'_>; 2] = [
         (&|place| drop(sweep(place, &[1, 2, 3], &Inputs::Nothing).unwrap()), &[1, 2, 3]),
-        (&|place| single(place, &test_run(1), Some("<old>")), &[1]),
+        (&|place| single(place, &test_run(1), Some(&page)), &[1]),
     ];
     for (prepare, old) in before {
         killed_at_every_change(prepare, &|place| drop(sweep(place, &[4, 2], &Inputs::Nothing)), &|when, place| {
@@ -515,7 +646,7 @@ fn finished_members_of_a_killed_sweep_need_not_run_again() {
     sweep(place.path(), &[1, 2], &Inputs::Nothing).unwrap();
     let mut folder = Folder::claim(place.path()).unwrap();
     folder.begin(MadeBy::Sweep, members(&[3, 4], &Inputs::Nothing)).unwrap();
-    folder.write_member(1, &test_run(4), "<p>").unwrap();
+    folder.write_member(1, &test_run(4), &page).unwrap();
     killed_after(0, || drop(folder));
     assert_eq!(seeds_of(&read_runs(place.path()).unwrap()), [1, 2]);
     assert_eq!(sweep(place.path(), &[3, 4], &Inputs::Nothing).unwrap().0, 1);
