@@ -1,18 +1,19 @@
-//! A log-structured file system between workload and drive: `[file-system]`.
+//! A log-structured file system between workload and drive, or array: `[file-system]`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_fs::{FormatConfig, Way};
+use wane_raid::Following;
 use wane_units::{Bytes, Ratio};
 
 use super::device::Device;
 use super::resolver::Resolver;
 use super::schema::in_field_order;
 use super::settings::FtlSettings;
-use super::{ScenarioError, Time};
+use super::{ArraySpec, ScenarioError, Time};
 
-/// A log-structured file system on the drive, whose files the workload writes. A drive that shrinks (`ftl.capacity`) asks it for space, and it gives
-/// space back while the workload goes on. Blocks are the drive's mapping units. Source: the capacity-variant storage system (001, sections 3.1 and 3.3).
+/// A log-structured file system on the drive, or on the array, whose files the workload writes. A drive that shrinks (`ftl.capacity`) asks it for space,
+/// and it gives space back while the workload goes on; an array asks for its members with `array.following = "members"`. Blocks are mapping units. Source: the capacity-variant storage system (001, sections 3.1 and 3.3).
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
@@ -71,7 +72,7 @@ pub struct FileSystemSpec {
     pub settings: FileSystemSettings,
     /// Bytes of a segment.
     pub segment: Bytes,
-    /// What the workload sees: the drive, with the blocks that the workload addresses as its logical units.
+    /// What the workload sees: the drive or the array, with the blocks that the workload addresses as its logical units.
     pub device: Device,
 }
 
@@ -119,6 +120,7 @@ impl Resolver<'_> {
     pub(super) fn file_system(
         &self,
         device: &Device,
+        array: Option<&ArraySpec>,
         ftl: &FtlSettings,
         time: &Time,
     ) -> Result<Option<FileSystemSpec>, ScenarioError> {
@@ -128,8 +130,12 @@ impl Resolver<'_> {
         let beside = |name: &str| self.merged.contains_key(name);
         let refuse = |key: &str, message: String| Err(self.error(key, message));
         match () {
-            () if beside("array") => {
-                return refuse("array", "with [file-system] is not supported: it stands on one drive".to_owned());
+            () if settings.way != Way::Relocate
+                && array.is_some_and(|array| array.settings.following == Following::Members) =>
+            {
+                let found = settings.way.name();
+                let why = "an array gives up the addresses from its end on, whatever its members want";
+                return refuse("file-system.way", format!("found \"{found}\", allowed is relocate: {why}"));
             }
             () if beside("probe") => {
                 return refuse(

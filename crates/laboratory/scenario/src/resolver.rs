@@ -100,10 +100,10 @@ impl Resolver<'_> {
         self.use_all_planes(&mut time, &ftl, &drive);
         time.check(Self::section(self.set, "time").unwrap_or(&empty)).map_err(refuse)?;
         medium.thermal.check(&time).map_err(refuse)?;
-        let file_system = self.file_system(&device, &ftl, &time)?;
+        let below = array.as_ref().map_or(&device, |array| &array.device);
+        let file_system = self.file_system(below, array.as_ref(), &ftl, &time)?;
         let forecast = self.forecast(array.as_ref(), &time)?;
-        let seen = file_system.as_ref().map(|files| &files.device).or(array.as_ref().map(|array| &array.device));
-        let seen = seen.unwrap_or(&device);
+        let seen = file_system.as_ref().map_or(below, |files| &files.device);
         let space = Space { logical_units: seen.logical_units, unit: seen.unit };
         self.check_needs(&device, &ftl, &medium, &time)?;
         let phases = self.phases(space, &device, &ftl, time.is_timed())?;
