@@ -20,6 +20,34 @@ const NETWORKED: [&str; 2] = ["actor", "serve"];
 /// Most lines of a function.
 const FUNCTION_LINES_MAX: usize = 70;
 
+/// Most fields of a struct.
+const FIELDS_MAX: usize = 20;
+
+/// Structs that have more, with their fields. Each may only get shorter.
+const LONG_STRUCTS: [(&str, usize); 21] = [
+    ("ftl/src/engine.rs Ftl", 50),
+    ("raid/src/raid/commits.rs Commits", 48),
+    ("smart/src/record.rs HealthRecord", 41),
+    ("raid/src/raid.rs Raid", 39),
+    ("twin/src/life.rs Living", 39),
+    ("fs/src/volume.rs Volume", 29),
+    ("scenario/src/forecast.rs ForecastSettings", 29),
+    ("ssd/src/drive.rs Drive", 28),
+    ("ssd/src/depend/mod.rs Graph", 25),
+    ("scenario/src/settings.rs DriveSettings", 25),
+    ("twin/src/attributes.rs State", 24),
+    ("workload/src/lsm/source.rs LsmSource", 24),
+    ("serve/src/live.rs Live", 24),
+    ("workload/src/trace/reader.rs Reader", 23),
+    ("ftl/src/config.rs FtlConfig", 23),
+    ("cli/src/commands/drive/show.rs DriveFacts", 23),
+    ("blockdev/src/layers/integrity.rs Integrity", 22),
+    ("serve/src/engine.rs Engine", 22),
+    ("results/src/summary.rs Summary", 21),
+    ("scenario/src/workload/lsm.rs LsmSettings", 21),
+    ("cli/src/commands/drive/show/array.rs ArrayFacts", 21),
+];
+
 /// Most characters of a cell in the table of `ARCHITECTURE.md`. What is longer belongs on the crate's own page.
 const CELL_CHARACTERS_MAX: usize = 120;
 
@@ -192,6 +220,60 @@ fn files_and_functions_stay_small() {
                 start = None;
             }
         }
+    }
+}
+
+/// The structs of a source, each with the number of its fields.
+fn structs(lines: &[String]) -> Vec<(String, usize)> {
+    let mut found: Vec<(String, usize)> = Vec::new();
+    let mut inside: Option<String> = None;
+    for line in lines {
+        let text = line.trim_start();
+        let indent = &line[..line.len() - text.len()];
+        let plain =
+            text.strip_prefix("pub ").or_else(|| Some(text.strip_prefix("pub(")?.split_once(") ")?.1)).unwrap_or(text);
+        match (&inside, plain.strip_prefix("struct ")) {
+            (None, Some(rest)) if text.ends_with('{') => {
+                let name = rest.split(|end: char| !end.is_alphanumeric() && end != '_').next().unwrap();
+                found.push((name.to_owned(), 0));
+                inside = Some(indent.to_owned());
+            }
+            (Some(outer), _) if line == &format!("{outer}}}") => inside = None,
+            (Some(outer), _) if indent.len() == outer.len() + 4 => {
+                let name = plain.split_once(": ").map(|(name, _)| name);
+                let is_field = name.is_some_and(|name| name.chars().all(|part| part.is_alphanumeric() || part == '_'));
+                found.last_mut().unwrap().1 += usize::from(is_field);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A struct of many fields is several things in one.
+#[test]
+fn structs_stay_small_and_long_ones_get_no_longer() {
+    let crates = root().join("crates");
+    let mut long = BTreeMap::new();
+    for (path, lines) in sources() {
+        // The storey says nothing: crates/STOREY/NAME/src/...
+        let Ok(place) = path.strip_prefix(&crates) else { continue };
+        let place = place.components().skip(1).collect::<PathBuf>().display().to_string();
+        for (name, fields) in structs(&lines) {
+            if fields > FIELDS_MAX {
+                long.insert(format!("{place} {name}"), fields);
+            }
+        }
+    }
+    let known: BTreeMap<String, usize> =
+        LONG_STRUCTS.iter().map(|(name, fields)| ((*name).to_owned(), *fields)).collect();
+    for (name, fields) in &long {
+        let most = known.get(name).copied().unwrap_or(FIELDS_MAX);
+        assert!(*fields <= most, "{name} has {fields} fields, allowed are {most}");
+    }
+    for (name, fields) in &known {
+        let now = long.get(name).copied().unwrap_or(0);
+        assert_eq!(now, *fields, "{name} has {now} fields of {fields}: say so in the list, so that it stays");
     }
 }
 
