@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
-use wane_blockdev::{BlockDevice, Blocking, IoError, Living, Passing, Status, each_of};
+use wane_blockdev::{BlockDevice, Blocking, IoError, Living, Passing, Status, all_of, each_of};
 use wane_ftl::{Fate, Recovery};
+use wane_raid::as_array;
 use wane_results::{Counters, EXTRAPOLATED, EndCause, EndReason, Inputs, RunResult, WearSnapshot, Window};
 use wane_scenario::Scenario;
 use wane_ssd::Drive;
@@ -706,6 +707,11 @@ fn step(
         return Ok(Progress::Over);
     }
     let Some(drives) = drives else { return Ok(progress) };
+    let is_timed = all_of::<Drive>(run.device()).iter().any(|drive| drive.clock().is_some());
+    if is_timed && let Some(array) = as_array(run.device_mut()) {
+        // No time passes while it ages: what an array without all of its drives began would pile up.
+        array.finish();
+    }
     drives.look(run.device_mut())?;
     // Nothing is left that could take the next write.
     Ok(if run.died_of().is_some() { Progress::Over } else { progress })

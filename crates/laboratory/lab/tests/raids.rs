@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use wane_lab::build::PolicyOverrides;
-use wane_lab::held::Held;
+use wane_lab::held::{Held, Reached, Target, WrittenBytes};
 use wane_lab::run::Watch;
 use wane_lab::session;
+use wane_raid::MemberState;
 use wane_results::{ArrayFigures, DriveState, EndReason, RunResult, Summary};
 use wane_scenario::{Scenario, Sources};
 
@@ -257,4 +258,22 @@ fn a_probe_sees_what_a_parity_costs() {
 fn probe_of_drives(probe: &wane_results::ArrayProbe) -> f64 {
     let of: Vec<f64> = probe.drives.iter().filter_map(|drive| drive.latency.write).map(|one| one.mean_ns).collect();
     of.iter().sum::<f64>() / of.len() as f64
+}
+
+/// A kept array with a clock ages past the death of a drive: what it does without that one is done when a step ends, and does not pile up.
+#[test]
+fn an_array_with_a_clock_ages_past_a_death() {
+    let mut held = Held::new(&scenario(&["time.scheduler=event"]), PolicyOverrides::default()).unwrap();
+    let stop = Arc::default();
+    let mut step = |_: &wane_lab::held::Aged| true;
+    let dead = |held: &Held| held.members().iter().filter(|member| member.state != MemberState::Online).count();
+    let mut writes = 1.0;
+    while dead(&held) == 0 {
+        held.age(Target::DriveWrites(writes), WrittenBytes::Stay, &stop, &mut step).unwrap();
+        writes += 1.0;
+    }
+    held.age(Target::DriveWrites(writes), WrittenBytes::Stay, &stop, &mut step).unwrap();
+    assert_eq!(held.device().next_event_at(), None, "nothing is under way");
+    let reached = held.age(Target::EndOfLife, WrittenBytes::Stay, &stop, &mut step).unwrap();
+    assert!(matches!(reached, Reached::Died(_)), "{reached:?}");
 }
