@@ -3,9 +3,12 @@
 //! Between two steps the run looks at the drives. What the operator does then (a drive that died goes, one that is worn is replaced) falls on multiples of
 //! a step, and so does the instant of which results speak.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use wane_blockdev::{Batch, Living, SectorRange, Stop, Work, each_of, find};
 use wane_raid::{Following, Redundant, redundant_of};
-use wane_results::{ArrayDrive, ArrayFigures, Calendar, DriveState, EndReason, Errors, Unfinished};
+use wane_results::{ArrayDrive, ArrayFigures, Calendar, Counters, DriveState, EndReason, Errors, Unfinished};
 use wane_scenario::{ArrayLayout, LastWord, Scenario};
 use wane_ssd::Drive;
 use wane_units::{EndOfLife, Lba, Sectors};
@@ -13,7 +16,7 @@ use wane_workload::SourceError;
 
 use crate::build;
 use crate::host::{Host, end_cause};
-use crate::record::{Record, wear};
+use crate::record::{Record, Recorded, wear};
 use crate::run::{Budget, Finished, Progress, Watch};
 
 pub(crate) use drives::{Assembly, Checked, Drives, Due, copy_all};
@@ -60,6 +63,8 @@ pub struct Lanes {
 pub struct FinishedArray {
     /// The array.
     pub figures: ArrayFigures,
+    /// Sentences on the requests of its probes.
+    pub notes: Vec<String>,
     /// Its drives, in the order of the figures: each with the scenario that makes it.
     pub drives: Vec<(Scenario, Finished)>,
 }
@@ -182,7 +187,8 @@ impl Lanes {
 
     /// Counts what a drive does from now on.
     fn count(&mut self, host: &mut Host, number: usize) {
-        let (is_observed, lane) = (self.observed.is_some(), &mut self.lanes[number]);
+        let (is_observed, under_files) = (self.observed.is_some(), host.files().is_some());
+        let lane = &mut self.lanes[number];
         let scenario = &lane.scenario;
         let mut record = Record::new(build::young_below(scenario), None).with_course(scenario.device.logical_units);
         let mut errors = None;
@@ -190,7 +196,7 @@ impl Lanes {
             if is_observed {
                 errors = Observed::start(drive, scenario);
             }
-            record.start_of(drive);
+            record.start_of(&Member { drive, under_files });
         });
         (lane.record, lane.errors) = (Some(record), errors);
     }
@@ -202,11 +208,13 @@ impl Lanes {
             // Moving takes hours where a life takes years.
             drives::move_all(host.array());
         }
+        let under_files = host.files().is_some();
         for lane in &mut self.lanes {
             let Some(mut record) = lane.record.take() else { continue };
             let _ = on_drive(host.array(), lane.place, |drive| {
-                let written = record.written(drive);
-                record.sample_if_due(drive, written, 0);
+                let member = Member { drive, under_files };
+                let written = record.written(&member);
+                record.sample_if_due(&member, written, 0);
             });
             lane.record = Some(record);
         }
@@ -246,10 +254,11 @@ impl Lanes {
         let (calendar, is_observed, lane) = (self.calendar, self.observed.is_some(), &mut self.lanes[number]);
         let Some(mut record) = lane.record.take() else { return };
         let is_alike = lane.scenario.device.logical_bytes() == device.logical_bytes();
-        let errors = lane.errors;
+        let (errors, under_files) = (lane.errors, host.files().is_some());
         let finished = on_drive(host.array(), lane.place, |drive| {
-            record.sample(drive, 0);
-            let counters = record.counters(drive);
+            let member = Member { drive, under_files };
+            record.sample(&member, 0);
+            let counters = record.counters(&member);
             let before = record.before_last(&counters, u64::from(drive.logical_initial()));
             let finished = Finished {
                 counters,
@@ -292,7 +301,19 @@ impl Lanes {
     }
 
     /// Makes the figures of the array, whose run ended for this reason after `at` array writes.
-    pub(crate) fn finish(mut self, host: &mut Host, reason: EndReason, at: f64) -> FinishedArray {
+    ///
+    /// # Errors
+    /// The trace of a probe is damaged.
+    pub(crate) fn finish(
+        mut self,
+        host: &mut Host,
+        reason: EndReason,
+        at: f64,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<FinishedArray, SourceError> {
+        if let (EndReason::EndOfLife, Some(observed)) = (reason, &mut self.observed) {
+            observed.probe_the_dead(host.unit(), stop)?;
+        }
         let of_drives = if reason == EndReason::EndOfLife { EndReason::ArrayEnd } else { reason };
         (0..self.lanes.len()).for_each(|number| self.finish_lane(host, number, of_drives, None));
         let repairs = redundant_of(host.array()).map(Redundant::repairs).unwrap_or_default();
@@ -303,6 +324,8 @@ impl Lanes {
         let told: Vec<ArrayDrive> = self.lanes.iter().map(|lane| lane.told.clone()).collect();
         let died = |drive: &&ArrayDrive| matches!(drive.state, DriveState::ReadOnly | DriveState::Gone);
         let deaths = || told.iter().filter(died).filter_map(|drive| drive.ended_at);
+        let first =
+            told.iter().filter(died).min_by(|one, other| one.ended_at.partial_cmp(&other.ended_at).expect("numbers"));
         // A spare came in the place of some.
         let is_left =
             |drive: &&ArrayDrive| told.iter().all(|next| next.place != drive.place || next.came_at <= drive.came_at);
@@ -310,6 +333,7 @@ impl Lanes {
         let layout = self.drives.spec().settings.layout;
         let stand = told.iter().any(|drive| drive.state == DriveState::Online);
         let observed = self.observed.take();
+        let notes = observed.iter().flat_map(|observed| observed.notes.clone()).collect();
         let interrupted = match &observed {
             _ if reason == EndReason::Interrupted => Some(Unfinished::Life),
             Some(observed) if observed.was_cut => Some(Unfinished::Probe),
@@ -319,6 +343,7 @@ impl Lanes {
             layout: layout.name().to_owned(),
             interrupted,
             first_death_at: deaths().reduce(f64::min),
+            first_to_die: first.map(|drive| drive.run.clone()),
             last_death_at: deaths().reduce(f64::max).filter(|_| !stand),
             writes_degraded: left.filter(|_| layout.is_redundant()).map_or(0.0, |first| at - first),
             bytes_lost,
@@ -329,12 +354,54 @@ impl Lanes {
             drives: told,
         };
         let drives = self.lanes.into_iter().filter_map(|lane| Some((lane.scenario, lane.finished?))).collect();
-        FinishedArray { figures, drives }
+        Ok(FinishedArray { figures, notes, drives })
+    }
+}
+
+/// A drive of an array, to whose host what a file system moves is one more write.
+struct Member<'a> {
+    drive: &'a Drive,
+    under_files: bool,
+}
+
+impl Recorded for Member<'_> {
+    fn drive(&self) -> &Drive {
+        self.drive
     }
 
-    /// Sentences on the requests of probes.
-    pub(crate) fn notes(&self) -> Vec<String> {
-        self.observed.iter().flat_map(|observed| observed.notes.clone()).collect()
+    fn only(&self) -> Option<&Drive> {
+        Some(self.drive)
+    }
+
+    fn drives(&self) -> Vec<&Drive> {
+        vec![self.drive]
+    }
+
+    fn when_new(&self) -> u32 {
+        self.drive.logical_initial()
+    }
+
+    fn counters(&self) -> Counters {
+        let counters = *self.drive.counters();
+        let moved = if self.under_files { counters.programmed_file_system } else { 0 };
+        Counters {
+            host_units_written: counters.host_units_written + moved,
+            programmed_host: counters.programmed_host + moved,
+            programmed_file_system: counters.programmed_file_system - moved,
+            ..counters
+        }
+    }
+
+    fn unit_bytes(&self) -> u64 {
+        u64::from(self.drive.unit_bytes())
+    }
+
+    fn exported(&self) -> u32 {
+        self.drive.exported()
+    }
+
+    fn trimmed(&self) -> u64 {
+        0
     }
 }
 
@@ -379,8 +446,7 @@ fn lost(array: &mut dyn Living) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::Ordering;
 
     use wane_results::{CalendarOrigin, RunResult};
     use wane_scenario::Sources;

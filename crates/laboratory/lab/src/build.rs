@@ -488,8 +488,8 @@ fn drive_of(
 /// Rough estimate of the bytes that a run holds at its peak.
 pub fn memory_estimate(scenario: &Scenario) -> Bytes {
     if let Some(array) = &scenario.array {
-        // A probe is made on a copy.
-        let copies = 1 + u64::from(scenario.probe.is_some());
+        // A probe is made on a copy, and one at the end on copies from before it.
+        let copies = 1 + scenario.probe.as_ref().map_or(0, |probe| 1 + 2 * u64::from(probe.at_end_of_life));
         return array.members.iter().fold(Bytes(0), |sum, member| Bytes(sum.0 + copies * memory_estimate(member).0));
     }
     memory_of(scenario, &Policies::of(&scenario.ftl))

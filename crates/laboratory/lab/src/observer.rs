@@ -203,6 +203,11 @@ const KEPT_FOR: u64 = 200;
 /// The least, in parts of a drive write.
 const KEPT_FOR_LEAST: u64 = 8;
 
+/// Units for which a device is kept as it is, which has lived so many, of so many in a drive write.
+pub(crate) fn kept_for(lived: u64, drive_write: u64) -> u64 {
+    (lived / KEPT_FOR).max(drive_write.div_ceil(KEPT_FOR_LEAST))
+}
+
 /// Host units of a drive's life so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lived {
@@ -435,7 +440,7 @@ impl Observer {
             let older = self.lately[1].take();
             self.lately = [older, Some(Arc::new(Mutex::new(lately)))];
             let drive_write = u64::from(drive.logical_initial());
-            self.keep_from = lived + (lived / KEPT_FOR).max(drive_write.div_ceil(KEPT_FOR_LEAST));
+            self.keep_from = lived + kept_for(lived, drive_write);
         }
         Ok(())
     }

@@ -226,7 +226,10 @@ fn the_summary_of_an_array_is_that_of_its_host() {
     assert_eq!(summary.capacity.physical_bytes_usable, sum(|drive| drive.capacity.physical_bytes_usable));
     // Two copies: what flash gets for a byte of the host is the sum of what it gets for a byte of each copy.
     let own: f64 = drives.iter().map(|drive| drive.summary.write_amplification.total.unwrap()).sum();
-    assert!((summary.write_amplification.total.unwrap() / own - 1.0).abs() < 1e-9, "{own}");
+    let amplification = &summary.write_amplification;
+    assert!((amplification.total.unwrap() / own - 1.0).abs() < 1e-9, "{own}");
+    // A second copy is no garbage collection.
+    assert!((amplification.total.unwrap() - amplification.gc.unwrap() - 1.0).abs() < 1e-9, "{amplification:?}");
     let mean = drives.iter().map(|drive| drive.summary.wear.erase_count.mean).sum::<f64>() / 2.0;
     assert!((summary.wear.erase_count.mean / mean - 1.0).abs() < 1e-9, "{mean}");
 }
@@ -353,6 +356,8 @@ fn probes_change_nothing_and_drives_of_a_run_err() {
         let (one, other) = (one.summary.errors.unwrap(), other.summary.errors.unwrap());
         assert!(one.codewords_checked > 1000 && one == other, "{one:?} {other:?}");
     }
+    let all: u64 = with.drives.iter().map(|drive| drive.summary.errors.unwrap().codewords_checked).sum();
+    assert_eq!(with.summary.errors.unwrap().codewords_checked, all);
     let again = lived(&scenario(&[&PROBED[..], &chip].concat())).summary;
     let run = with.summary.run.clone();
     assert_eq!(Summary { run, ..again }, with.summary);
@@ -368,8 +373,31 @@ fn what_a_run_does_not_simulate_is_refused_at_its_key() {
     let ended = session::execute(&scenario(&["time.scheduler=event"]), &PolicyOverrides::default(), &mut watch);
     let refused = ended.map(drop).unwrap_err().to_string();
     assert!(refused.starts_with("time.scheduler: an array ages without a clock; with [probe]"), "{refused}");
-    let set = ["time.scheduler=event", "probe.at-end-of-life=true"].map(str::to_owned);
-    let asked = Scenario::resolve(&Sources { file: Some(("mirror.toml", MIRROR)), set: &set, preset: None });
-    let refused = asked.map(drop).unwrap_err().to_string();
-    assert!(refused.contains("probe.at-end-of-life: an array has no copy from before its end"), "{refused}");
+}
+
+/// An array that ends is looked at as it was just before: slower than when it was new, since its drives have little left to collect into.
+#[test]
+fn an_array_is_probed_at_the_end_of_its_life() {
+    let end = ["until.end-of-life=true", "probe.at-end-of-life=true"];
+    let set = [&PROBED[..1], &PROBED[2..], &["probe.at-drive-writes=[0]", "probe.until.requests=2000"], &end].concat();
+    let lived = lived(&scenario(&set));
+    let [first, last] = &lived.array.probes[..] else { panic!("{:?}", lived.array.probes) };
+    assert_eq!(lived.summary.end.reason, EndReason::EndOfLife);
+    // Little was left: the copy may end in its probe, and nothing else is to say.
+    let told = &lived.summary.warnings;
+    assert!(told.iter().all(|told| told.starts_with("the array ended in its probe: ")), "{told:?}");
+    let end = lived.summary.end.at_drive_writes;
+    assert!(last.at_array_writes < end && last.at_array_writes > 0.95 * end, "{} of {end}", last.at_array_writes);
+    assert!(last.life_used.unwrap() > 0.7 && first.life_used.unwrap() < 0.1, "{:?}", last.life_used);
+    let p99 = |probe: &ArrayProbe| probe.host.write.unwrap().p99_ns;
+    assert!(p99(last) > p99(first), "{} {}", p99(first), p99(last));
+    // One that does not end is not looked at, and says so.
+    let set = [&set[..], &["until.end-of-life=false", "until.drive-writes=1"]].concat();
+    let lived = self::lived(&scenario(&set));
+    assert_eq!(lived.array.probes.len(), 1);
+    assert!(
+        lived.summary.warnings.iter().any(|told| told.contains("probe.at-end-of-life")),
+        "{:?}",
+        lived.summary.warnings
+    );
 }

@@ -69,7 +69,8 @@ pub enum LastWord {
 }
 
 /// Several drives as one device, which the workload writes. Members have the drive of `[drive]`, and what their own tables change. Everything of
-/// `[ftl]` holds for all of them. An array gives no space back, so that `ftl.capacity` decides what its members do without their host.
+/// `[ftl]` holds for all of them. Unless it follows its members (`following`), an array gives no space back, so that `ftl.capacity` decides what they do
+/// without their host.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
@@ -277,6 +278,17 @@ fn sizes(settings: &ArraySettings, members: &[Scenario]) -> Result<Vec<Sectors>,
     members.iter().map(size).collect()
 }
 
+/// Bytes of the array that scaled members stand for; `None` if they stand for themselves.
+fn scaled_from(settings: &ArraySettings, members: &[Scenario], unit: Sectors) -> Option<Bytes> {
+    let larger = |member: &Scenario| {
+        let logical_units = u32::try_from(member.device.scaled_from?.0 / member.device.unit.0).ok()?;
+        Some(Scenario { device: Device { logical_units, ..member.device }, ..member.clone() })
+    };
+    let larger: Vec<Scenario> = members.iter().map(larger).collect::<Option<_>>()?;
+    let capacity = sizes(settings, &larger).and_then(|sizes| capacity(settings, &sizes, unit)).ok()?;
+    Some(Bytes(capacity.0 * SECTOR.0))
+}
+
 /// Gives each member a seed of its own, drawn from the scenario's. A member without others has the scenario's, so that it is the drive that it would be
 /// alone.
 fn give_seeds(members: &mut [Scenario], seed: u64) {
@@ -397,7 +409,8 @@ impl ArraySpec {
             sizes(&self.settings, &members).and_then(|sizes| capacity(&self.settings, &sizes, sectors(unit.0)));
         let capacity = capacity.map_err(|(key, message)| format!("leaves too little: {key}: {message}"))?;
         let logical_units = u32::try_from(capacity.0 / sectors(unit.0).0).map_err(|error| error.to_string())?;
-        let device = Device { logical_units, unit, ..members[0].device };
+        let scaled_from = scaled_from(&self.settings, &members, sectors(unit.0));
+        let device = Device { logical_units, unit, scaled_from, ..members[0].device };
         Ok(Self { settings: self.settings.clone(), members, device })
     }
 
@@ -425,12 +438,6 @@ impl Resolver<'_> {
         if Self::section(self.merged, "fast-forward").is_some() {
             let why = "predicts the erases of one drive; the lives of an array's members are simulated";
             return refuse("fast-forward", why.to_owned());
-        }
-        let probe = Self::section(self.merged, "probe");
-        if probe.and_then(|probe| probe.get("at-end-of-life")).and_then(Value::as_bool) == Some(true) {
-            let why =
-                "an array has no copy from before its end so far; give ages (probe.at-wear, probe.at-drive-writes)";
-            return refuse("probe.at-end-of-life", why.to_owned());
         }
         let count: usize = settings.member.iter().map(|member| member.count as usize).sum();
         if !(1..=MEMBERS_MAX).contains(&count) {
@@ -470,7 +477,8 @@ impl Resolver<'_> {
         let Ok(logical_units) = u32::try_from(capacity.0 / sectors(unit).0) else {
             return refuse(KEY, format!("has {} of {unit} bytes; at most {} are allowed", capacity.0, u32::MAX));
         };
-        let device = Device { logical_units, unit: Bytes(unit), ..members[0].device };
+        let scaled_from = scaled_from(&settings, &members, sectors(unit));
+        let device = Device { logical_units, unit: Bytes(unit), scaled_from, ..members[0].device };
         Ok(Some(ArraySpec { settings, members, device }))
     }
 

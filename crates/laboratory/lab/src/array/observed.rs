@@ -1,7 +1,7 @@
 //! What a run observes of an array besides its wear: errors and the age of data on its drives, and how fast copies of it answer.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wane_blockdev::{Living, all_of, each_of};
 use wane_results::{ArrayDrive, ArrayProbe, Calendar, Errors};
@@ -25,10 +25,20 @@ pub(crate) struct Observed {
     /// Days of service of the array.
     day: f64,
     next_probe: usize,
+    /// The array as it was lately, if it is looked at when it has ended: the older and the newer.
+    lately: [Option<Arc<Mutex<Lately>>>; 2],
+    /// Units written from which it is kept anew.
+    keep_from: u64,
     /// Whether the user stopped it in a probe, or before one that was due.
     pub(super) was_cut: bool,
     probes: Vec<ArrayProbe>,
     pub(super) notes: Vec<String>,
+}
+
+/// An array that may be about to end, after so many units and array writes. Copies of the run share it.
+struct Lately {
+    array: Box<dyn Living>,
+    at: (u64, f64),
 }
 
 impl Observed {
@@ -53,6 +63,8 @@ impl Observed {
             streams: Streams::new(scenario.seed),
             day: 0.0,
             next_probe: 0,
+            lately: [None, None],
+            keep_from: 0,
             was_cut: false,
             probes: Vec::new(),
             notes: Vec::new(),
@@ -68,6 +80,8 @@ impl Observed {
             streams: self.streams,
             day: self.day,
             next_probe: self.next_probe,
+            lately: self.lately.clone(),
+            keep_from: self.keep_from,
             was_cut: self.was_cut,
             probes: self.probes.clone(),
             notes: self.notes.clone(),
@@ -138,7 +152,7 @@ impl Observed {
         }
     }
 
-    /// Makes the probes that are due. `written` counts the units, of `unit` sectors each, that the array has written.
+    /// Makes the probes that are due, of an array that has written so many of its units, of `unit` sectors each, and array writes.
     ///
     /// # Errors
     /// The trace of a probe is damaged.
@@ -146,38 +160,79 @@ impl Observed {
         &mut self,
         array: &dyn Living,
         unit: Sectors,
-        (written, at_array_writes): (u64, f64),
+        at: (u64, f64),
         stop: &Arc<AtomicBool>,
     ) -> Result<(), SourceError> {
-        while self.is_due(array, written) {
+        let made = self.next_probe;
+        while self.is_due(array, at.0) {
             if stop.load(Ordering::Relaxed) {
                 self.was_cut = true;
                 return Ok(());
             }
-            let (Some(probe), Some(time)) = (&mut self.spec.probe, &self.spec.clock) else { return Ok(()) };
             self.next_probe += 1;
             if array.end_of_life().is_some() || array.is_off() {
                 continue;
             }
-            let look = Look {
-                time: time.clone(),
-                clocks: self.clocks.clone(),
-                source: probe.sources.make()?,
-                arrivals: (probe.arrival, self.streams.stream(&format!("probe.arrivals.{}", self.probes.len()))),
-                requests: probe.requests,
-                days: probe.retention_days,
-            };
-            let Looked { mut probe, notes } = look.at(array.another(), unit, stop)?;
-            if stop.load(Ordering::Relaxed) {
-                // It served a part of its requests.
-                self.was_cut = true;
+            if !self.look_at(array.another(), unit, at.1, stop)? {
                 return Ok(());
             }
-            probe.at_array_writes = at_array_writes;
-            probe.at_days = self.calendar.map(|calendar| at_array_writes / calendar.drive_writes_per_day);
-            self.probes.push(probe);
-            self.notes.extend(notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());
+        }
+        if made < self.next_probe {
+            // One that ends soon is looked at as it was after its last probe.
+            (self.lately, self.keep_from) = ([None, None], 0);
+        }
+        let looks_back = self.spec.probe.as_ref().is_some_and(|probe| probe.at_end_of_life);
+        if looks_back && at.0 >= self.keep_from && array.end_of_life().is_none() {
+            let lately = Lately { array: array.another(), at };
+            self.lately = [self.lately[1].take(), Some(Arc::new(Mutex::new(lately)))];
+            let array_write = array.capacity().0 / unit.0;
+            self.keep_from = at.0 + observer::kept_for(at.0, array_write);
         }
         Ok(())
+    }
+
+    /// Looks at an array that has ended as it was just before, if that is asked for.
+    ///
+    /// # Errors
+    /// The trace of the probe is damaged.
+    pub(super) fn probe_the_dead(&mut self, unit: Sectors, stop: &Arc<AtomicBool>) -> Result<(), SourceError> {
+        // The newer one may be about to end at once.
+        let Some(lately) = std::mem::take(&mut self.lately).into_iter().flatten().next() else { return Ok(()) };
+        if stop.load(Ordering::Relaxed) {
+            self.was_cut = true;
+            return Ok(());
+        }
+        let lately = lately.lock().unwrap_or_else(PoisonError::into_inner);
+        self.look_at(lately.array.another(), unit, lately.at.1, stop).map(drop)
+    }
+
+    /// Hands a copy of the array the requests of a probe. Returns false if the user stopped it, which leaves the probe out.
+    fn look_at(
+        &mut self,
+        copy: Box<dyn Living>,
+        unit: Sectors,
+        at_array_writes: f64,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<bool, SourceError> {
+        let (Some(probe), Some(time)) = (&mut self.spec.probe, &self.spec.clock) else { return Ok(true) };
+        let look = Look {
+            time: time.clone(),
+            clocks: self.clocks.clone(),
+            source: probe.sources.make()?,
+            arrivals: (probe.arrival, self.streams.stream(&format!("probe.arrivals.{}", self.probes.len()))),
+            requests: probe.requests,
+            days: probe.retention_days,
+        };
+        let Looked { mut probe, notes } = look.at(copy, unit, stop)?;
+        if stop.load(Ordering::Relaxed) {
+            // It served a part of its requests.
+            self.was_cut = true;
+            return Ok(false);
+        }
+        probe.at_array_writes = at_array_writes;
+        probe.at_days = self.calendar.map(|calendar| at_array_writes / calendar.drive_writes_per_day);
+        self.probes.push(probe);
+        self.notes.extend(notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());
+        Ok(true)
     }
 }

@@ -101,11 +101,9 @@ impl Run {
         };
         let (predicted_units, file_system) = (record.predicted(&host), host.files().map(crate::files::Files::told));
         let mut notes = std::mem::take(&mut life.notes);
-        let array = lanes.map(|lanes| {
-            notes.extend(lanes.notes());
-            let at = written as f64 / f64::from(host.logical_units());
-            Box::new(lanes.finish(&mut host, reason, at))
-        });
+        let at = written as f64 / f64::from(host.logical_units());
+        let array = lanes.map(|lanes| lanes.finish(&mut host, reason, at, stop).map(Box::new)).transpose()?;
+        notes.extend(array.iter().flat_map(|array| array.notes.clone()));
         Ok(Finished {
             predicted_units,
             file_system,
