@@ -274,3 +274,17 @@ def test_a_result_is_the_same_after_it_was_pickled(name: str) -> None:
         assert list(one) == list(other)
         for column in one:
             assert np.array_equal(one[column], other[column], equal_nan=one[column].dtype.kind == "f"), (table, column)
+
+
+def test_an_array_has_the_results_of_its_drives(tmp_path: Path) -> None:
+    mirror = {"drive": {"preset": "tiny"}, "array": {"layout": "mirror"}, "until": {"drive-writes": 1}}
+    result = wane.run(mirror, out=tmp_path / "mirror")
+    told = result.summary["array"]
+    assert [drive["run"] for drive in told["drives"]] == ["drive-0", "drive-1"]
+    assert [drive.summary["host"]["bytes_written"] for drive in result.drives] == 2 * [result.summary["host"]["bytes_written"]]
+    assert result.blocks.rows == 0 and all(drive.blocks.rows > 0 for drive in result.drives)
+    (read,) = wane.read(tmp_path / "mirror")
+    assert read.summary == result.summary and len(read.drives) == 2
+    again = pickle.loads(pickle.dumps(result))
+    assert [drive.summary for drive in again.drives] == [drive.summary for drive in result.drives]
+    assert wane.run(TINY).drives == []

@@ -11,6 +11,7 @@ use wane_blockdev::{
 use wane_fs::{
     Allocate, Attended, Counted, Direct, FileKind, FsError, Moment, MountConfig, NewFile, ROOT, Volume, Way, format,
 };
+use wane_raid::redundant_of;
 use wane_results::{Counters, EndCause, FileSystem};
 use wane_scenario::FileSystemSpec;
 use wane_ssd::Drive;
@@ -132,8 +133,10 @@ impl Files {
     fn count(&mut self) {
         let counters = *self.below().counters();
         let moved = counters.programmed_file_system;
+        // An array of copies or parities counts what comes to it, whatever it is for; others count what their members do.
+        let own = if redundant_of(self.below()).is_some() { 0 } else { moved };
         self.counted = Counters {
-            host_units_written: counters.host_units_written + moved,
+            host_units_written: counters.host_units_written + own,
             programmed_host: counters.programmed_host + moved,
             programmed_file_system: 0,
             ..counters

@@ -35,42 +35,6 @@ pub(crate) trait Recorded {
     fn trimmed(&self) -> u64;
 }
 
-/// A drive whose host gives up nothing, such as a member of an array.
-impl Recorded for Drive {
-    fn drive(&self) -> &Drive {
-        self
-    }
-
-    fn only(&self) -> Option<&Drive> {
-        Some(self)
-    }
-
-    fn drives(&self) -> Vec<&Drive> {
-        vec![self]
-    }
-
-    fn when_new(&self) -> u32 {
-        self.logical_initial()
-    }
-
-    #[inline]
-    fn counters(&self) -> Counters {
-        *Self::counters(self)
-    }
-
-    fn unit_bytes(&self) -> u64 {
-        u64::from(Self::unit_bytes(self))
-    }
-
-    fn exported(&self) -> u32 {
-        Self::exported(self)
-    }
-
-    fn trimmed(&self) -> u64 {
-        0
-    }
-}
-
 /// See the head of this file.
 pub(crate) struct Record {
     /// Counters when counting started.
@@ -154,7 +118,7 @@ impl Record {
     }
 
     /// Starts counting what a drive does that is not observed.
-    pub(crate) fn start_of(&mut self, drive: &Drive) {
+    pub(crate) fn start_of(&mut self, drive: &impl Recorded) {
         self.begin(drive);
         self.begin_step(drive);
         self.sample(drive, 0);

@@ -21,7 +21,7 @@ use wane_results::{
     LatencyOf, Life, MadeBy, Member, PagesProgrammed, ResultError, RunResult, Scaled, Summary,
     SummaryWriteAmplification, Wear, Window, write_amplification,
 };
-use wane_scenario::{ArraySpec, Scenario};
+use wane_scenario::Scenario;
 use wane_units::Bytes;
 
 /// The version in every result.
@@ -162,11 +162,13 @@ pub(crate) fn to_its_end(
     let finished = run.finish(stop)?;
     let mut result = result(scenario, overrides, &finished, stopwatch, &measured);
     if let Some(array) = finished.array {
-        let (FinishedArray { figures, drives }, calendar) = (*array, finished.calendar);
+        let (FinishedArray { figures, drives, .. }, calendar) = (*array, finished.calendar);
         let of_drive = |(member, finished): &(Scenario, Finished)| {
             self::result(member, overrides, finished, stopwatch, &Measured::default())
         };
         result.drives = drives.iter().map(of_drive).collect();
+        result.summary.errors =
+            result.drives.iter().filter_map(|drive| drive.summary.errors).reduce(|one, other| one + other);
         let is_whole = figures.interrupted.is_none();
         result.summary.array = Some(figures);
         if is_whole {
@@ -313,11 +315,9 @@ fn speed(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measur
 
 /// The larger drive that the scenario's drive stands for, or the larger array.
 fn scaled(scenario: &Scenario) -> Option<Scaled> {
-    let member = &scenario.members()[0].device;
-    let (from, to) = (member.scaled_from?.0, member.logical_bytes());
-    let ratio = to as f64 / from as f64;
-    let of_array = |spec: &ArraySpec| (spec.device.logical_bytes() as f64 / ratio).round() as u64;
-    Some(Scaled { from_logical_bytes: scenario.array.as_ref().map_or(from, of_array), ratio })
+    let device = scenario.host_device();
+    let (from, to) = (device.scaled_from?.0, device.logical_bytes());
+    Some(Scaled { from_logical_bytes: from, ratio: to as f64 / from as f64 })
 }
 
 /// The warning that the drive stands for a larger one.
@@ -406,7 +406,8 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     let mut warnings = Vec::new();
     let counters = &finished.counters;
     let share = counters.host_units_read_unmapped as f64 / counters.host_units_read.max(1) as f64;
-    if share > UNMAPPED_READS_MAX {
+    // What members of an array read for each other is not their host's.
+    if share > UNMAPPED_READS_MAX && scenario.array.is_none() {
         warnings.push(format!("{:.1} % of the pages read held no data and touched no flash", 100.0 * share));
     }
     // What voids the figures comes first.

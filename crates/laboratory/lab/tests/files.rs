@@ -177,3 +177,26 @@ fn one_member_of_an_array_lives_as_a_drive_under_the_same_file_system() {
     let total = |run: &RunResult| run.summary.flash.pages_programmed.total as f64;
     assert!((total(&stacked) / total(&alone) - 1.0).abs() < 0.01, "{} {}", total(&stacked), total(&alone));
 }
+
+/// What a file system asks of an array does not depend on how many copies that keeps, and a member's own results count what moved as written.
+#[test]
+fn what_moves_is_counted_once_whatever_the_array_keeps() {
+    let life = ["until={ drive-writes = 4 }", "file-system.utilization=\"80 %\"", "drive.logical-capacity=\"16 MiB\""];
+    let of = |array: &str| stacked(&[&life[..], &[array]].concat());
+    let one = of("array={ layout = \"linear\", member = [{}] }");
+    for (copies, mirror) in [(2, "copies = 2, member = [{ count = 2 }]"), (3, "copies = 3, member = [{ count = 3 }]")] {
+        let mirror = of(&format!("array={{ layout = \"mirror\", {mirror} }}"));
+        assert!(one.summary.file_system.as_ref().unwrap().bytes_moved > 1 << 20);
+        assert_eq!(mirror.summary.host, one.summary.host, "{copies}");
+        let files = |run: &RunResult| {
+            let files = run.summary.file_system.clone().unwrap();
+            wane_results::FileSystem { write_amplification_of_flash: None, ..files }
+        };
+        assert_eq!(files(&mirror), files(&one), "{copies}");
+        assert!(mirror.summary.write_amplification.total.unwrap() >= f64::from(copies));
+        for drive in mirror.drives.iter().chain(&one.drives) {
+            assert_eq!(drive.summary.host.bytes_written, one.summary.host.bytes_written, "{copies}");
+            assert_eq!(drive.summary.flash.pages_programmed.file_system, 0);
+        }
+    }
+}

@@ -1,8 +1,8 @@
 //! The page of an array: its answer and a table of its drives, above the runs of these drives side by side.
 
 use wane_results::{
-    ArrayDrive, ArrayDriveLatency, ArrayFigures, ArrayProbe, Capacity, DriveState, EndReason, LatencyDistribution,
-    RunResult, Summary, Unfinished,
+    ArrayDrive, ArrayDriveLatency, ArrayFigures, ArrayProbe, Capacity, DriveState, EndCause, EndReason,
+    LatencyDistribution, RunResult, Summary, Unfinished,
 };
 
 use super::html::{Figure, Table, escape, table};
@@ -136,7 +136,11 @@ fn names<'a>(drives: impl Iterator<Item = &'a ArrayDrive>) -> String {
 fn answer(summary: &Summary, array: &ArrayFigures) -> String {
     let (layout, at) = (&array.layout, counted(summary.end.at_drive_writes));
     let is_over = summary.end.reason == EndReason::EndOfLife;
-    let worn = || array.drives.iter().filter(|drive| matches!(drive.state, DriveState::ReadOnly | DriveState::Gone));
+    let stands = |drive: &&ArrayDrive| {
+        array.drives.iter().all(|next| next.place != drive.place || next.came_at <= drive.came_at)
+    };
+    let died = |drive: &&ArrayDrive| matches!(drive.state, DriveState::ReadOnly | DriveState::Gone);
+    let worn = || array.drives.iter().filter(died).filter(stands);
     match (array.first_death_at, array.last_death_at, array.between_deaths()) {
         (Some(first), Some(last), _) if last == first => {
             format!("The drives of the {layout} died together, after {} array writes", counted(first))
@@ -161,6 +165,10 @@ fn answer(summary: &Summary, array: &ArrayFigures) -> String {
             names(worn().take(1)),
             counted(first)
         ),
+        (None, ..) if is_over => {
+            let cause = summary.end.cause.map_or("", EndCause::name);
+            format!("The {layout} ended after {at} array writes without the death of a drive: {cause}")
+        }
         (None, ..) => format!("No drive of the {layout} died in {at} array writes"),
     }
 }
@@ -201,7 +209,8 @@ pub fn array_in_words(summary: &Summary) -> Vec<String> {
         told.push("Drives that are replaced at one time stay alike: leave a part of a life between them.".to_owned());
     }
     let Capacity { logical_bytes_initial: initial, logical_bytes_exported: end, .. } = summary.capacity;
-    if end != initial {
+    // A file system says itself what it gave back.
+    if end != initial && summary.file_system.is_none() {
         let (initial, end) = (capacity(initial), capacity(end));
         told.push(format!("It followed drives that wanted space back, from {initial} to {end}."));
     }
@@ -210,6 +219,20 @@ pub fn array_in_words(summary: &Summary) -> Vec<String> {
         lost if lost == initial => "All data are lost at the end.".to_owned(),
         lost => format!("{} cannot be read at the end.", capacity(lost)),
     });
+    if let Some(files) = &summary.file_system {
+        let times = |ratio: Option<f64>| ratio.map_or_else(|| "none".to_owned(), |ratio| format!("{ratio:.2}"));
+        told.push(format!(
+            "Programs wrote {} to files: the {} got {} times as much, and the flash of its drives {} times.",
+            capacity(files.bytes_written),
+            array.layout,
+            times(files.write_amplification),
+            times(files.write_amplification_of_flash)
+        ));
+        if files.size_at_end < files.size_at_start {
+            let (start, end) = (capacity(files.size_at_start), capacity(files.size_at_end));
+            told.push(format!("The file system gave back space that drives wanted, from {start} to {end}."));
+        }
+    }
     if array.bytes_repaired > 0 {
         told.push(format!(
             "{} that a drive had lost came back from {}.",

@@ -260,6 +260,8 @@ fn near(path: &str, runs: &[RunResult]) -> String {
     let trees: Vec<Value> = runs.iter().take(1).filter_map(|run| serde_json::to_value(&run.summary).ok()).collect();
     let mut paths = Vec::new();
     trees.iter().for_each(|tree| leaves("", tree, &mut paths));
+    // It may be there and null.
+    paths.retain(|found| found != path);
     did_you_mean(path, &paths.iter().map(String::as_str).collect::<Vec<_>>())
 }
 

@@ -92,7 +92,7 @@ fn capacity(life: &Life<'_>) -> Figure {
             let label = if alone { "exported" } else { &group.label };
             layers.extend(layers_of(group, &group.class(), label, Shape::Steps, &exported));
             if alone {
-                let blocks = group.first().blocks.len().max(1) as f64;
+                let blocks = group.first().block_count().max(1) as f64;
                 let retired = move |rows: &[Row]| {
                     rows.iter().map(|row| Some(100.0 * f64::from(row.blocks_retired) / blocks)).collect()
                 };
@@ -191,7 +191,7 @@ fn capacity_caption(groups: &[Group<'_>]) -> String {
     };
     if let [group] = groups {
         let retired = counted(group.mean(|summary| Some(summary.wear.blocks_retired as f64)).unwrap_or(0.0));
-        let blocks = count(group.first().blocks.len() as u64);
+        let blocks = count(group.first().block_count() as u64);
         return format!(
             "{} of the first capacity was left at the end; {retired} of {blocks} blocks had retired.",
             kept(group)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::along::Along;
 use super::groups::{Group, differing};
-use super::numbers::{counted, counted_of, duration, lifetime, percent, short};
+use super::numbers::{capacity, counted, counted_of, duration, lifetime, percent, short};
 use super::words::jain_in_digits;
 use wane_results::{Common, DAYS_PER_YEAR, EndReason, Estimate, Latency, RunResult, Summary, is_same};
 
@@ -95,6 +95,10 @@ fn writes(value: f64) -> String {
     counted_of(value, "drive write")
 }
 
+fn array_writes(value: f64) -> String {
+    counted_of(value, "array write")
+}
+
 fn years(value: f64) -> String {
     lifetime(DAYS_PER_YEAR * value)
 }
@@ -135,9 +139,23 @@ const fn latency((id, name): (&'static str, &'static str), of: fn(&Summary) -> O
 /// The life where a calendar is known.
 static LIFE_IN_YEARS: Metric =
     metric((LIFE, "life"), Better::More, years, |of| of.life.as_ref().and_then(|life| life.years));
+/// The life of arrays.
+static LIFE_OF_ARRAYS: Metric = metric((LIFE, "life"), Better::More, array_writes, |of| Some(of.end.at_drive_writes));
 /// All of them. A life counts where a drive died.
-pub(super) static METRICS: [Metric; 20] = [
+pub(super) static METRICS: [Metric; 23] = [
     metric((LIFE, "life"), Better::More, writes, |of| Some(of.end.at_drive_writes)),
+    metric(("first-death", "first death of a drive"), Better::More, array_writes, |of| {
+        of.array.as_ref().and_then(|array| array.first_death_at)
+    }),
+    metric(("degraded", "time with less redundancy"), Better::Less, array_writes, |of| {
+        of.array.as_ref().filter(|array| array.is_redundant()).map(|array| array.writes_degraded)
+    }),
+    metric(
+        ("array-lost", "data lost with drives"),
+        Better::Less,
+        |bytes| capacity(bytes as u64),
+        |of| of.array.as_ref().map(|array| array.bytes_lost as f64),
+    ),
     latency(("read-p999", "p99.9 of reads"), |of| read(of, |read| read.p999_ns as f64)),
     latency(("read-mean", "mean read latency"), |of| read(of, |read| read.mean_ns)),
     metric(("amplification", "write amplification"), Better::Less, short, |of| of.write_amplification.total),
@@ -187,7 +205,11 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
         let life = metric.id == LIFE;
         // The calendar is that of all runs or of none.
         let in_years = life && groups.iter().all(|group| matches!(group.life, Along::Days | Along::Years));
-        let metric = if in_years { &LIFE_IN_YEARS } else { metric };
+        let metric = match life {
+            true if in_years => &LIFE_IN_YEARS,
+            true if groups.iter().all(|group| group.first().summary.array.is_some()) => &LIFE_OF_ARRAYS,
+            _ => metric,
+        };
         let estimates = groups.iter().map(|group| estimate(group, metric)).collect();
         let alive = groups.iter().map(|group| life && !died(group)).collect();
         let is_given = conditions
@@ -310,6 +332,7 @@ impl Metric {
     pub(super) fn measure(&self) -> &'static str {
         match self.id {
             LIFE if std::ptr::eq(self, &LIFE_IN_YEARS) => "life in years",
+            LIFE if std::ptr::eq(self, &LIFE_OF_ARRAYS) => "life in array writes",
             LIFE => "life in drive writes",
             _ => self.name,
         }

@@ -21,7 +21,9 @@ use super::settled::unsettled;
 use super::thermal::heat;
 use super::timed;
 use super::validated;
-use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval, written, years};
+use super::words::{
+    as_of_arrays, ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval, written, years,
+};
 use wane_results::{EndReason, RunResult, Summary};
 
 /// Size that a page should stay below, in bytes.
@@ -163,11 +165,15 @@ fn header(name: Option<&str>, headline: &str) -> String {
 fn in_words(groups: &[Group<'_>]) -> String {
     let told: String = match groups {
         [] => return String::new(),
-        [group] => paragraphs(group).iter().map(|told| format!("<p class=\"lead\">{}</p>\n", escape(told))).collect(),
+        [group] => {
+            let told = paragraphs(group).into_iter().map(|told| as_of_arrays(groups, told));
+            told.map(|told| format!("<p class=\"lead\">{}</p>\n", escape(&told))).collect()
+        }
         several if several.len() <= PARAGRAPHS_MAX => {
             let item = |group: &Group<'_>| {
                 let told: Vec<String> = timed::in_short(group).into_iter().chain([life_in_words(group)]).collect();
-                let (label, told) = (escape(&group.label), escape(&told.join(" ")));
+                let told = as_of_arrays(std::slice::from_ref(group), told.join(" "));
+                let (label, told) = (escape(&group.label), escape(&told));
                 format!("<li>{}<strong>{label}.</strong> {told}</li>\n", swatch(group))
             };
             format!("<ul class=\"answers\">\n{}</ul>\n", several.iter().map(item).collect::<String>())

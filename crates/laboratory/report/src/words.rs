@@ -12,11 +12,31 @@ pub(super) fn headline(groups: &[Group<'_>]) -> String {
     if let Some(told) = timed::headline(groups).filter(|_| !died) {
         return told;
     }
-    match groups {
+    let told = match groups {
         [] => "Nothing was run".to_owned(),
         [group] => alone(group),
         _ => longest(groups),
+    };
+    as_of_arrays(groups, told)
+}
+
+/// What is said of a drive, and what of an array.
+const OF_ARRAYS: [(&str, &str); 7] = [
+    ("until as many blocks had retired as it had to spare", "until too few of its drives took writes"),
+    ("as many blocks had retired as it had to spare", "too few of its drives took writes"),
+    ("for padding and the file system", "for copies, parities and padding"),
+    ("The drive", "The array"),
+    ("the drive", "the array"),
+    ("drives lived", "arrays lived"),
+    ("drive write", "array write"),
+];
+
+/// A sentence on drives, as one on arrays if all runs are of arrays.
+pub(super) fn as_of_arrays(groups: &[Group<'_>], told: String) -> String {
+    if groups.is_empty() || !groups.iter().all(|group| group.first().summary.array.is_some()) {
+        return told;
     }
+    OF_ARRAYS.iter().fold(told, |told, (of_drive, of_array)| told.replace(of_drive, of_array))
 }
 
 fn alone(group: &Group<'_>) -> String {
@@ -278,7 +298,7 @@ fn capacity_in_words(group: &Group<'_>) -> Option<String> {
         Some(capacity.logical_bytes_exported as f64 / capacity.logical_bytes_initial.max(1) as f64)
     })?;
     let retired = group.mean(|summary| Some(summary.wear.blocks_retired as f64))?;
-    let blocks = group.first().blocks.len();
+    let blocks = group.first().block_count();
     let of = if blocks > 0 { format!(" of {}", count(blocks as u64)) } else { String::new() };
     let retired = format!("{}{of} blocks had retired", counted(retired));
     Some(if share >= 1.0 {
@@ -360,6 +380,16 @@ mod tests {
 
     fn run(name: &'static str, variant: bool, seed: u64) -> RunResult {
         made_up(MadeUp { name, seed, blocks: 64, rows: 40, variant, leveled: false })
+    }
+
+    #[test]
+    fn sentences_on_arrays_name_the_array() {
+        let mut run = run("fixed", false, 1);
+        let array = wane_results::ArrayFigures { layout: "raid".to_owned(), ..wane_results::ArrayFigures::default() };
+        run.summary.array = Some(array);
+        let runs = [run];
+        let told = headline(&groups(&runs));
+        assert_eq!(told, "The array lived for 39 array writes, until too few of its drives took writes");
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub struct ArrayFigures {
     pub drives: Vec<ArrayDrive>,
     /// Array writes at which the first drive took no more writes; null if none did.
     pub first_death_at: Option<f64>,
+    /// Which drive that was; of several, the one with the lowest place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_to_die: Option<String>,
     /// Array writes at which the last drive that stood then took no more writes; null if one still does.
     pub last_death_at: Option<f64>,
     /// Array writes at the end during which some data had less redundancy than they should; 0 where there is none.
@@ -168,6 +171,11 @@ pub enum DriveState {
 }
 
 impl ArrayFigures {
+    /// Whether it has data more than once, or parities.
+    pub fn is_redundant(&self) -> bool {
+        matches!(self.layout.as_str(), "mirror" | "raid")
+    }
+
     /// Share of the array's life between the first and the last death: 0 if all drives died at once. `None` if not all of them died.
     pub fn between_deaths(&self) -> Option<f64> {
         let (first, last) = (self.first_death_at?, self.last_death_at?);

@@ -27,7 +27,7 @@ pub fn write_amplification(counters: &Counters, unit_bytes: u64) -> WriteAmplifi
     };
     let per_host = |units: u64| (host > 0.0).then(|| units as f64 / host);
     WriteAmplification {
-        gc: per_host(counters.programmed_host + counters.programmed_gc),
+        gc: per_host(written + counters.programmed_gc),
         wear_leveling: per_host(counters.programmed_wear_leveling),
         total: per_host(counters.programmed_total()),
     }
@@ -70,7 +70,7 @@ mod tests {
             programmed_wear_leveling: 2,
             ..Counters::default()
         };
-        assert_eq!(write_amplification(&counters, 4096), some(3.0, 0.2, 3.2));
+        assert_eq!(write_amplification(&counters, 4096), some(2.0, 0.2, 3.2));
     }
 
     fn some(gc: f64, wear_leveling: f64, total: f64) -> WriteAmplification {

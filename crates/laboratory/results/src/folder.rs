@@ -309,6 +309,15 @@ impl RunResult {
         Ok(files)
     }
 
+    /// Blocks of the drive, or of the drives that stand in an array at the end.
+    pub fn block_count(&self) -> usize {
+        let Some(array) = &self.summary.array else { return self.blocks.len() };
+        let is_last =
+            |place: usize| array.drives.get(place + 1).is_none_or(|next| next.place != array.drives[place].place);
+        let places = (0..array.drives.len()).filter(|place| is_last(*place));
+        places.filter_map(|place| self.drives.get(place)).map(|drive| drive.blocks.len()).sum()
+    }
+
     /// The drives of an array, with the folders of their results.
     pub(crate) fn named_drives(&self) -> impl Iterator<Item = (&str, &Self)> {
         let told = self.summary.array.iter().flat_map(|array| &array.drives);

@@ -73,8 +73,9 @@ const GRID_LEAVES: &[&str] = &[
 ];
 
 /// The figures that follow where a run is of an array.
-const ARRAY_LEAVES: [&str; 6] = [
+const ARRAY_LEAVES: [&str; 7] = [
     "array.first_death_at",
+    "array.first_to_die",
     "array.last_death_at",
     "array.writes_degraded",
     "array.bytes_lost",
@@ -89,7 +90,7 @@ pub fn leaves_of<'a>(runs: impl IntoIterator<Item = &'a RunResult>) -> Vec<&'sta
 }
 
 /// The figures among [`GRID_LEAVES`] that are texts.
-const TEXTS: [&str; 4] = ["end.reason", "end.cause", "scenario.hash", "run.version"];
+const TEXTS: [&str; 5] = ["array.first_to_die", "end.reason", "end.cause", "scenario.hash", "run.version"];
 
 /// The grid as CSV: a column for each of `keys`, then a column for each path of `leaves`. Null is empty. Values of a key are written as
 /// numbers if all of them are: percentages as shares, sizes in bytes, durations in seconds.
@@ -273,7 +274,8 @@ mod tests {
         summary.scaled = Some(crate::Scaled { from_logical_bytes: 1 << 40, ratio: 0.25 });
         summary.latency_of.as_mut().unwrap().life_used = Some(0.5);
         assert_eq!(leaves_of([&test_run(1)]), GRID_LEAVES);
-        summary.array = Some(crate::ArrayFigures::default());
+        summary.array =
+            Some(crate::ArrayFigures { first_to_die: Some("drive-1".to_owned()), ..crate::ArrayFigures::default() });
         let array = RunResult { summary: summary.clone(), ..test_run(1) };
         let summary = to_value(&summary);
         for path in leaves_of([&array]) {

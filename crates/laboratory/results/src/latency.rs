@@ -1,6 +1,6 @@
 //! Latencies of requests and figures of error correction, over a run and in each of its windows.
 
-use std::ops::Sub;
+use std::ops::{Add, Sub};
 
 use serde::{Deserialize, Serialize};
 
@@ -224,18 +224,8 @@ impl Errors {
             self.uncorrectable_relocated,
         ]
     }
-}
 
-impl Sub for Errors {
-    type Output = Self;
-
-    /// The counts between `earlier` and `self`.
-    fn sub(self, earlier: Self) -> Self {
-        let (now, before) = (self.values(), earlier.values());
-        assert!(
-            now.iter().zip(before).all(|(now, before)| *now >= before),
-            "counts only grow: {now:?} after {before:?}"
-        );
+    const fn of(values: [u64; 12]) -> Self {
         let [
             checked,
             bits,
@@ -249,7 +239,7 @@ impl Sub for Errors {
             failures,
             lost,
             moved,
-        ] = std::array::from_fn(|index| now[index] - before[index]);
+        ] = values;
         Self {
             codewords_checked: checked,
             raw_bit_errors: bits,
@@ -264,6 +254,30 @@ impl Sub for Errors {
             uncorrectable: lost,
             uncorrectable_relocated: moved,
         }
+    }
+}
+
+impl Sub for Errors {
+    type Output = Self;
+
+    /// The counts between `earlier` and `self`.
+    fn sub(self, earlier: Self) -> Self {
+        let (now, before) = (self.values(), earlier.values());
+        assert!(
+            now.iter().zip(before).all(|(now, before)| *now >= before),
+            "counts only grow: {now:?} after {before:?}"
+        );
+        Self::of(std::array::from_fn(|index| now[index] - before[index]))
+    }
+}
+
+impl Add for Errors {
+    type Output = Self;
+
+    /// Those of two drives.
+    fn add(self, other: Self) -> Self {
+        let (one, other) = (self.values(), other.values());
+        Self::of(std::array::from_fn(|index| one[index] + other[index]))
     }
 }
 

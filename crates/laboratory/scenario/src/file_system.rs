@@ -18,7 +18,8 @@ use super::{ArraySpec, ScenarioError, Time};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct FileSystemSettings {
-    /// How it gives space back.
+    /// How it gives space back. On an array that follows its members (`array.following`) it is `relocate`, since an array gives up addresses from its
+    /// end on.
     #[schemars(with = "Ways")]
     pub way: Way,
     /// Share of its blocks for users that the workload addresses. What is more is room in which the file system can shrink before data are in its way.
@@ -126,15 +127,17 @@ impl Resolver<'_> {
     ) -> Result<Option<FileSystemSpec>, ScenarioError> {
         const KEY: &str = "file-system";
         let Some(table) = Self::section(self.merged, KEY) else { return Ok(None) };
-        let settings: FileSystemSettings = self.settings(table, KEY)?;
+        let mut settings: FileSystemSettings = self.settings(table, KEY)?;
+        let follows = array.is_some_and(|array| array.settings.following == Following::Members);
+        if follows && !table.contains_key("way") {
+            settings.way = Way::Relocate;
+        }
         let beside = |name: &str| self.merged.contains_key(name);
         let refuse = |key: &str, message: String| Err(self.error(key, message));
         match () {
-            () if settings.way != Way::Relocate
-                && array.is_some_and(|array| array.settings.following == Following::Members) =>
-            {
+            () if settings.way != Way::Relocate && follows => {
                 let found = settings.way.name();
-                let why = "an array gives up the addresses from its end on, whatever its members want";
+                let why = "array.following = \"members\" gives up the addresses from the array's end on";
                 return refuse("file-system.way", format!("found \"{found}\", allowed is relocate: {why}"));
             }
             () if beside("probe") => {
