@@ -281,7 +281,9 @@ def test_an_array_has_the_results_of_its_drives(tmp_path: Path) -> None:
     result = wane.run(mirror, out=tmp_path / "mirror")
     told = result.summary["array"]
     assert [drive["run"] for drive in told["drives"]] == ["drive-0", "drive-1"]
-    assert [drive.summary["host"]["bytes_written"] for drive in result.drives] == 2 * [result.summary["host"]["bytes_written"]]
+    assert [drive.summary["host"]["bytes_written"] for drive in result.drives] == 2 * [
+        result.summary["host"]["bytes_written"]
+    ]
     assert result.blocks.rows == 0 and all(drive.blocks.rows > 0 for drive in result.drives)
     (read,) = wane.read(tmp_path / "mirror")
     assert read.summary == result.summary and len(read.drives) == 2

@@ -701,7 +701,7 @@ fn is_own_hidden(name: &OsString) -> bool {
 }
 
 /// The first entry that wane did not write. Names alone prove nothing, since a user's own
-/// scenario may be called `scenario.toml`. A sweep of arrays over seeds has four levels of folders.
+/// scenario may be called `scenario.toml`. A sweep of arrays has three levels of folders.
 fn foreign_entry(folder: &Path, depth: u32) -> io::Result<Option<String>> {
     let is_own = bears_results(folder)?;
     for entry in entries(folder)? {
@@ -710,7 +710,7 @@ fn foreign_entry(folder: &Path, depth: u32) -> io::Result<Option<String>> {
             continue;
         }
         if entry.file_type()?.is_dir() {
-            if depth == 3 {
+            if depth == 2 {
                 return Ok(Some(name));
             }
             if let Some(below) = foreign_entry(&entry.path(), depth + 1)? {

@@ -310,7 +310,7 @@ fn a_report_of_the_run_before_does_not_outlive_it() {
 #[test]
 fn only_results_are_written_over() {
     let summary = r#"{"scenario":{"name":"old","hash":"00"},"run":{"version":"0"}}"#;
-    let table: [(&str, Option<&str>); 11] = [
+    let table: [(&str, Option<&str>); 12] = [
         ("summary.json", None),
         ("scenario.toml", Some("scenario.toml")),
         ("report.html", Some("report.html")),
@@ -319,6 +319,7 @@ fn only_results_are_written_over() {
         (".summary.json.partial", None),
         (".next-1-0/summary.json", None),
         ("cell-1/seed-1/summary.json", None),
+        ("0/drive-1-new-2/summary.json", None),
         ("thesis.tex", Some("thesis.tex")),
         ("cell-1/thesis.tex", Some("cell-1/thesis.tex")),
         ("a/b/c/summary.json", Some("a/b/c")),
