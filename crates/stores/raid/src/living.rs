@@ -94,7 +94,9 @@ macro_rules! tending_that_goes_on {
         /// # Panics
         /// `at` lies before an instant that the device was given earlier.
         pub fn take_out(&mut self, at: SimTime, member: usize, fate: &mut dyn FnMut() -> Fate) {
-            if !self.is_off {
+            if self.is_off {
+                self.come_to(at);
+            } else {
                 self.catch_up(at);
             }
             self.members[member].device.power_off(at, fate);

@@ -170,3 +170,23 @@ fn a_member_that_is_written_mostly_is_read_when_the_others_are_out() {
         assert_eq!(told[0], 2 * units, "{told:?}");
     }
 }
+
+/// A member that is taken out while the power of all is off takes the array along in time: what comes next may come at once.
+#[test]
+fn a_member_can_be_taken_out_without_power() {
+    let mirror = Mirror::new(MirrorConfig::default(), members([1024, 1024])).unwrap();
+    let config = raid_config(&XOR, 3, &UNEQUAL);
+    let raid = Raid::new(config, members([2048, 2048, 2048])).unwrap();
+    let arrays: [Box<dyn Redundant>; 2] = [Box::new(mirror), Box::new(raid)];
+    for mut array in arrays {
+        write(&mut *array, &mut Streams::new(1).stream("test"), 3);
+        assert!(ended(&mut *array, Request::flush()).status.is_done());
+        let off = array.now();
+        array.power_off(off, &mut || Fate::Done);
+        let later = off.saturating_add(Nanos::SECOND);
+        array.take_out(later, 1, &mut || Fate::Done);
+        assert_eq!(array.now(), later);
+        array.power_on(array.now()).unwrap();
+        assert_eq!((array.state(0), array.state(1)), (MemberState::Online, MemberState::Absent));
+    }
+}
