@@ -240,8 +240,8 @@ class Drive:
             set: Values of ``workload`` and ``time`` that override the scenario's.
 
         Returns:
-            What ``wane drive probe --json`` prints of an array, an entry of ``array.probes`` in ``summary.json``: latencies that the host sees (``host``) and
-            those of each drive (``drives``), in nanoseconds.
+            What ``wane drive probe --json`` prints of an array, an entry of ``array.probes`` in ``summary.json``: latencies that the host sees
+            (``host``) and those of each drive (``drives``), in nanoseconds.
 
         Raises:
             ScenarioError: There is no such workload, or a value would change the drives.
