@@ -82,6 +82,25 @@ fn a_member_of_another_preset_resolves_to_itself() {
 }
 
 #[test]
+fn members_that_shrink_unfollowed_and_those_that_are_followed_in_vain_are_told() {
+    let shrinks = "ftl.capacity={ policy = \"variant\", shrink = \"graceful\" }";
+    let raid = ["array.layout=raid", "array.code=copies-2", "array.width=2"];
+    let told = |set: &[&str]| {
+        let scenario = resolve(MIRROR, set).expect("an array");
+        let about =
+            |words: &str| scenario.unasked().iter().chain(&scenario.without_effect()).any(|told| told.contains(words));
+        (about("get no space back from this array"), about("array.following has no effect"))
+    };
+    assert_eq!(told(&[]), (false, false));
+    assert_eq!(told(&[shrinks]), (true, false));
+    assert_eq!(told(&[&raid[..], &[shrinks]].concat()), (true, false));
+    assert_eq!(told(&[&raid[..], &[shrinks, "array.following=members"]].concat()), (false, false));
+    assert_eq!(told(&[&raid[..], &["array.following=members"]].concat()), (false, true));
+    // The layout is the reason there.
+    assert_eq!(told(&["array.following=members"]), (false, true));
+}
+
+#[test]
 fn checksums_take_their_place_from_each_member() {
     let bytes = |set: &[&str]| resolve(MIRROR, set).expect("an array").host_device().logical_bytes();
     // Members of 8, 8 and 12 MiB: a block of marks each, and a block for each 4 MiB.

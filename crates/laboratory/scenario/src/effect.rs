@@ -4,6 +4,7 @@
 
 use toml::{Table, Value};
 use wane_nand::{Draws, Sensing};
+use wane_raid::Following;
 use wane_ssd::{Collection, Suspend};
 use wane_workload::Arrival;
 
@@ -12,7 +13,7 @@ use super::medium::Medium;
 use super::settings::{DriveSettings, FtlSettings};
 use super::time::Time;
 use super::written::table_of;
-use super::{Scenario, presets};
+use super::{ArrayLayout, Scenario, presets};
 
 impl Scenario {
     /// A sentence for each key that differs from the preset's value or the default, and yet has no effect, or whose effect another undoes.
@@ -79,10 +80,9 @@ impl Scenario {
             ("drive.wordline-pages", keeps_nothing, powered),
             ("drive.faults.lost-die-at", medium.faults.lost_die.is_none(), "no drive.faults.lost-die is lost"),
         ];
-        let of_array = self.array.iter().flat_map(|array| array.settings.without_effect());
         let of_forecast = self.forecast.iter().flat_map(ForecastSettings::without_effect);
         let told = told(&self.entries(), &preset_entries(&self.preset), &rules);
-        told.into_iter().chain(self.filled_again()).chain(of_array).chain(of_forecast).collect()
+        told.into_iter().chain(self.filled_again()).chain(self.idle_of_array()).chain(of_forecast).collect()
     }
 }
 
@@ -99,6 +99,17 @@ impl Scenario {
                 100.0 * empty,
             )
         })
+    }
+
+    /// A sentence for each key of the array that does nothing for its layout, or for drives that want nothing.
+    fn idle_of_array(&self) -> Vec<String> {
+        let Some(settings) = self.array.as_ref().map(|array| &array.settings) else { return Vec::new() };
+        let follows = settings.layout == ArrayLayout::Raid && settings.following == Following::Members;
+        let in_vain = (follows && !self.ftl.capacity_policy().may_shrink()).then(|| {
+            "array.following has no effect: drives that keep their capacity (ftl.capacity) want no space back"
+                .to_owned()
+        });
+        settings.without_effect().into_iter().chain(in_vain).collect()
     }
 
     /// The tables `drive`, `ftl` and `time` with every key of a rule.

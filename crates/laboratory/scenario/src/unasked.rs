@@ -2,9 +2,10 @@
 
 use wane_ftl::{EraseGroup, Pooling};
 use wane_nand::Task;
+use wane_raid::Following;
 use wane_units::Bytes;
 
-use super::{Device, Scenario, over_provisioning_of};
+use super::{ArrayLayout, ArraySpec, Device, Scenario, over_provisioning_of};
 
 /// Surplus, as a multiple of what is asked for, from which the reserve of garbage collection is told.
 const RESERVE_TOLD: f64 = 1.25;
@@ -21,7 +22,18 @@ impl Scenario {
             let of_member: Vec<String> = member.of_drive().into_iter().filter(new).collect();
             told.extend(of_member.into_iter().map(|sentence| format!("drive {number}: {sentence}")));
         }
+        told.extend(self.shrinks_unfollowed(array));
         told
+    }
+
+    /// A sentence if members shrink and their array gives them nothing back.
+    fn shrinks_unfollowed(&self, array: &ArraySpec) -> Option<String> {
+        let is_followed = array.settings.layout == ArrayLayout::Raid && array.settings.following == Following::Members;
+        (self.ftl.capacity_policy().may_shrink() && !is_followed).then(|| {
+            "members that shrink (ftl.capacity) get no space back from this array, and one that is full refuses writes as a dead one does: the array \
+             may end while drives are alive. layout = \"raid\" with array.following = \"members\" gives space back"
+                .to_owned()
+        })
     }
 
     fn of_drive(&self) -> Vec<String> {
