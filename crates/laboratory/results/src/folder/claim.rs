@@ -473,26 +473,24 @@ fn finished(place: &Path, member: &Member, version: &str) -> Option<RunResult> {
     found.ok().flatten()
 }
 
-/// Copies the folder of a run, and those of an array's drives in it, with the manifest last, since without it nothing in the copy counts.
+/// Copies the folder of a run, and those of an array's drives in it.
 fn copy_run(from: &Path, to: &Path) -> Result<(), ResultError> {
-    let copied = || -> io::Result<()> {
-        disk::remove_all(to)?;
-        disk::create_folder(to)?;
-        let mut names: Vec<OsString> = entries(from)?.iter().map(fs::DirEntry::file_name).collect();
-        names.retain(|name| !is_own_hidden(name));
-        names.sort_by_key(|name| name == MANIFEST);
-        for name in &names {
-            let (from, to) = (from.join(name), to.join(name));
-            match from.is_file() {
-                true => disk::write(&to, &fs::read(from)?)?,
-                false => copy_run(&from, &to).map_err(io::Error::other)?,
-            }
-        }
-        Ok(())
-    };
-    copied().map_err(|reason| match reason.kind() {
+    copy_folder(from, to).map_err(|reason| match reason.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ResultError::Full { path: final_place(to) },
         _ => ResultError::Unwritable { path: final_place(to), reason },
+    })
+}
+
+/// Copies a folder with what is in it. The manifest comes last, since without it nothing in the copy counts.
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    disk::remove_all(to)?;
+    disk::create_folder(to)?;
+    let mut names: Vec<OsString> = entries(from)?.iter().map(fs::DirEntry::file_name).collect();
+    names.retain(|name| !is_own_hidden(name));
+    names.sort_by_key(|name| name == MANIFEST);
+    names.iter().try_for_each(|name| {
+        let (from, to) = (from.join(name), to.join(name));
+        if from.is_file() { disk::write(&to, &fs::read(from)?) } else { copy_folder(&from, &to) }
     })
 }
 

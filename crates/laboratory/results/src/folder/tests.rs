@@ -24,7 +24,7 @@ fn page(run: &RunResult) -> String {
     format!("<p>{}", run.summary.run.seed)
 }
 
-/// The result of an array of so many drives.
+/// Makes the result of an array of N drives.
 fn array(seed: u64, drives: u64) -> RunResult {
     let told = |place: u64| ArrayDrive {
         run: format!("drive-{place}"),
@@ -146,7 +146,23 @@ fn arrays_of_a_sweep_move_with_their_drives() {
     };
     assert_eq!(sweep(&[1, 2]), 0);
     assert_eq!(sweep(&[3, 1, 2]), 2);
-    assert_eq!(read_runs(place.path()).unwrap(), [array(3, 2), array(1, 2), array(2, 2)]);
+    let all = [array(3, 2), array(1, 2), array(2, 2)];
+    assert_eq!(read_runs(place.path()).unwrap(), all);
+    // A full disk is told as one, also in the folder of a drive, and nothing is lost.
+    let mut refusals = 0;
+    for change in 1..40 {
+        let mut folder = Folder::claim(place.path()).unwrap();
+        let more = members(&[4, 3, 1, 2], &Inputs::Nothing);
+        let (begun, refused) = refused_after(change, io::ErrorKind::StorageFull, || folder.begin(MadeBy::Sweep, more));
+        if refused {
+            refusals += 1;
+            let message = begun.unwrap_err().to_string();
+            assert!(message.starts_with("the disk is full: '") && !message.contains(".next-"), "{change}: {message}");
+        }
+        drop(folder);
+        assert_eq!(read_runs(place.path()).unwrap(), all, "{change}");
+    }
+    assert!(refusals > 20, "{refusals}");
 }
 
 /// The results of arrays of earlier versions are read as they are.
