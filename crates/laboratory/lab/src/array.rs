@@ -75,7 +75,7 @@ impl Lanes {
         Self { drives, lanes: Vec::new(), observed, calendar, used, left: 0, counts: false }
     }
 
-    /// The same, whose counting starts after so many units.
+    /// Starts counting after N units.
     pub(crate) fn begun(self, units: u64) -> Self {
         Self { left: units, ..self }
     }
@@ -349,7 +349,7 @@ impl Lanes {
             bytes_lost,
             bytes_repaired: repairs.repaired.0 * Sectors::SIZE.0,
             bytes_copied: repairs.copied.0 * Sectors::SIZE.0,
-            probes: observed.map(|observed| observed.told(&told)).unwrap_or_default(),
+            probes: observed.map(|observed| observed.into_probes(&told)).unwrap_or_default(),
             forecast: None,
             drives: told,
         };

@@ -67,7 +67,7 @@ pub enum PlanError {
     )]
     NoPace(String),
     /// An array is asked for where one drive is needed.
-    #[error("[array]: this is for one drive; `wane run` runs an array, a scenario at a time")]
+    #[error("[array]: this is for one drive; `wane run` runs arrays")]
     Array,
     /// A file system is asked for where a drive is needed whose addresses the workload uses.
     #[error(

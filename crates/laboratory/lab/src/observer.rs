@@ -203,7 +203,7 @@ const KEPT_FOR: u64 = 200;
 /// The least, in parts of a drive write.
 const KEPT_FOR_LEAST: u64 = 8;
 
-/// Units for which a device is kept as it is, which has lived so many, of so many in a drive write.
+/// Returns for how many units a copy of a device serves. The device has lived `lived` units; `drive_write` are its units.
 pub(crate) fn kept_for(lived: u64, drive_write: u64) -> u64 {
     (lived / KEPT_FOR).max(drive_write.div_ceil(KEPT_FOR_LEAST))
 }

@@ -16,7 +16,7 @@ pub(super) fn opening(result: &RunResult) -> Option<Opening> {
     for told in array_in_words(summary).iter().skip(1).chain(&summary.warnings) {
         section.push_str(&format!("<p class=\"lead\">{}</p>\n", escape(told)));
     }
-    section.push_str(&table(&of_drives(array), "numbers"));
+    section.push_str(&table(&tabulate_drives(array), "numbers"));
     section.push_str(
         "<p class=\"caption\">Times in this table and in the first line are array writes; charts below count the writes of each drive, from its \
          own start on.</p>\n",
@@ -24,7 +24,7 @@ pub(super) fn opening(result: &RunResult) -> Option<Opening> {
     if let Some(forecast) = &array.forecast {
         section.push_str(&super::forecast::section(forecast));
     }
-    section.push_str(&of_probes(array));
+    section.push_str(&tabulate_probes(array));
     section.push_str(&format!(
         "<details><summary>The scenario of the array</summary>\n<pre>{}</pre></details>\n</section>\n",
         escape(&result.scenario_toml)
@@ -51,7 +51,7 @@ const fn state_in_words(state: DriveState) -> &'static str {
 }
 
 /// The drives as a table.
-fn of_drives(array: &ArrayFigures) -> Table {
+fn tabulate_drives(array: &ArrayFigures) -> Table {
     let headers = [
         "drive",
         "came, array writes",
@@ -76,7 +76,7 @@ fn of_drives(array: &ArrayFigures) -> Table {
 }
 
 /// What the host saw at each age, and in the last probe what each drive did.
-fn of_probes(array: &ArrayFigures) -> String {
+fn tabulate_probes(array: &ArrayFigures) -> String {
     let Some(last) = array.probes.last() else { return String::new() };
     let mut text = String::from("<h2>What the host sees</h2>\n");
     let host = |probe: &ArrayProbe| {

@@ -60,7 +60,7 @@ pub(super) fn probed(probe: &ArrayProbe) -> String {
 }
 
 /// The probes of a run: how many, and the figures of the last.
-fn of_probes(summary: &Summary, array: &ArrayFigures) -> String {
+fn list_probes(summary: &Summary, array: &ArrayFigures) -> String {
     let mut text = String::new();
     if let Some(last) = array.probes.last() {
         let (count, after) = (array.probes.len(), last.at_array_writes);
@@ -93,9 +93,9 @@ pub(super) fn in_words(result: &RunResult) -> Option<String> {
     for drive in &array.drives {
         line(&drive.run.replace('-', " "), of_drive(drive));
     }
-    text += &of_probes(summary, array);
+    text += &list_probes(summary, array);
     text += &answers(summary);
-    text += &of_forecast(array);
+    text += &list_forecast(array);
     super::super::output::line(&mut text, "speed", &format!("{:.1} s", summary.run.wall_seconds));
     Some(text)
 }
@@ -119,7 +119,7 @@ pub(super) fn answers(summary: &Summary) -> String {
 }
 
 /// What is expected of many such arrays, a line a sentence; nothing without a forecast.
-fn of_forecast(array: &ArrayFigures) -> String {
+fn list_forecast(array: &ArrayFigures) -> String {
     let mut text = String::new();
     let told = array.forecast.iter().flat_map(report::forecast_in_words);
     told.enumerate()

@@ -35,7 +35,7 @@ pub(crate) struct Observed {
     pub(super) notes: Vec<String>,
 }
 
-/// An array that may be about to end, after so many units and array writes. Copies of the run share it.
+/// A copy of an array that may be about to end, with its age in units and in array writes. Copies of the run share it.
 struct Lately {
     array: Box<dyn Living>,
     at: (u64, f64),
@@ -88,8 +88,8 @@ impl Observed {
         }
     }
 
-    /// The probes, whose drives have the names of their results.
-    pub(super) fn told(self, told: &[ArrayDrive]) -> Vec<ArrayProbe> {
+    /// Returns the probes. Their drives have the names of their results.
+    pub(super) fn into_probes(self, told: &[ArrayDrive]) -> Vec<ArrayProbe> {
         let mut probes = self.probes;
         for probe in &mut probes {
             let at = probe.at_array_writes;
@@ -152,7 +152,7 @@ impl Observed {
         }
     }
 
-    /// Makes the probes that are due, of an array that has written so many of its units, of `unit` sectors each, and array writes.
+    /// Makes the probes that are due. `at` is the array's age in units of `unit` sectors, and in array writes.
     ///
     /// # Errors
     /// The trace of a probe is damaged.
