@@ -277,3 +277,24 @@ fn an_array_with_a_clock_ages_past_a_death() {
     let reached = held.age(Target::EndOfLife, WrittenBytes::Stay, &stop, &mut step).unwrap();
     assert!(matches!(reached, Reached::Died(_)), "{reached:?}");
 }
+
+/// A thread of its own costs time, of which a life without a clock has none: trims and deaths stop nothing.
+#[test]
+fn a_path_with_a_thread_ages_its_drives_as_one_without_does() {
+    let trims =
+        ["until={ drive-writes = 3 }", "workload={ pattern = \"uniform\", trim-share = 0.2 }", "drive.endurance=500"];
+    let gone = ["array.at-end-of-life=gone", "until={ end-of-life = true, requests = 50_000 }"];
+    for set in [&trims[..], &gone] {
+        let of = |path: &str| lived(&[set, &[path]].concat());
+        let direct = of("array.write-path=direct");
+        for path in ["array.write-path=md", "array.write-path=straid"] {
+            let result = of(path);
+            let programmed = |lived: &Lived| lived.summary.flash.pages_programmed.host as f64;
+            let per_write = |lived: &Lived| programmed(lived) / lived.summary.host.pages_written as f64;
+            assert!((per_write(&result) / per_write(&direct) - 1.0).abs() < 0.25, "{path}: {:?}", result.summary.flash);
+            assert_eq!(result.summary.end.reason, direct.summary.end.reason, "{path}");
+            let (one, other) = (result.summary.end.at_drive_writes, direct.summary.end.at_drive_writes);
+            assert!((one / other - 1.0).abs() < 0.25, "{path}: {one} {other}");
+        }
+    }
+}

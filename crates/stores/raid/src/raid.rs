@@ -50,8 +50,8 @@ use crate::spread::{common, severity};
 use crate::times::Times;
 
 pub use assemble::{AssembleError, RaidPolicy};
-use commits::Commits;
 pub use commits::Journal;
+use commits::{Commits, InBatch};
 use locks::{Locks, Need};
 use map::{Block, Map};
 use member::{Known, Member};
@@ -496,7 +496,7 @@ impl Raid {
         let rows = operation.block.rows.start * Sectors::SIZE.0..operation.block.rows.end * Sectors::SIZE.0;
         let stripe = operation.block.stripe;
         let half = Nanos(self.config.path.service(rows).0 / 2);
-        if half == Nanos::ZERO {
+        if half == Nanos::ZERO || self.commits.in_batch != InBatch::No {
             return self.served(id);
         }
         let end = match self.config.path.server() {

@@ -6,6 +6,7 @@ use wane_blockdev::{Batch, Kind, Living as _, Origin, Request, SectorRange, Stop
 use wane_units::{EndOfLife, Lba, Sectors, SimTime};
 
 use super::Raid;
+use super::commits::InBatch;
 use super::map::{Block, Rows};
 use crate::members::MemberState;
 use crate::owed::{Owed, Part};
@@ -167,7 +168,7 @@ impl Raid {
         let mut quick = Quick::new(self.members.len());
         let mut done = Sectors::ZERO;
         self.has_refused = false;
-        self.commits.is_in_batch = !self.features.keeps_bytes;
+        self.commits.in_batch = if self.features.keeps_bytes { InBatch::WithBytes } else { InBatch::Hollow };
         for extent in batch.extents {
             self.count_host(if batch.work == Work::Trim { Kind::Trim } else { Kind::Write }, *extent);
             self.change_extent(at, batch, *extent, &mut quick);
@@ -176,7 +177,7 @@ impl Raid {
             }
             done += extent.count;
         }
-        self.commits.is_in_batch = false;
+        self.commits.in_batch = InBatch::No;
         let has_refused = std::mem::take(&mut self.has_refused) && batch.work != Work::Trim;
         let took = self.change_quickly(at, batch, quick, done);
         if has_refused && took.stop == Stop::Done {

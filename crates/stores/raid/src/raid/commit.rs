@@ -8,7 +8,7 @@
 
 use wane_blockdev::{NoticeKind, Origin, RangeSet, Request, RequestId, SectorRange, Status};
 
-use super::commits::{Journal, Placed, Stage};
+use super::commits::{InBatch, Journal, Placed, Stage};
 use super::map::Block;
 use super::member::{Joins, Member};
 use super::meta::{self, Checkpoint, Entry, Record, Superblock, runs};
@@ -29,7 +29,7 @@ impl Raid {
         let (stripe, task) = (operation.block.stripe, operation.task.clone());
         let tile = stripe / self.map.tile;
         if self.commits.fresh.holds(stripe) && task == Task::Write {
-            if self.commits.is_in_batch {
+            if self.commits.in_batch == InBatch::Hollow {
                 self.write_ring_for(id);
             }
             return self.write(id);

@@ -60,6 +60,31 @@ pub(super) struct Kept {
     pub(super) entries: Vec<Entry>,
 }
 
+/// A batch of changes. What it does takes no time, of processors neither.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "bool", into = "bool")]
+pub(super) enum InBatch {
+    /// None is under way.
+    No,
+    /// Of an array that keeps bytes.
+    WithBytes,
+    /// Of one that keeps none: it counts as flushed, and so its records are written.
+    Hollow,
+}
+
+// An array is saved between batches, and was so when this was a flag.
+impl From<bool> for InBatch {
+    fn from(is_in_batch: bool) -> Self {
+        if is_in_batch { Self::Hollow } else { Self::No }
+    }
+}
+
+impl From<InBatch> for bool {
+    fn from(batch: InBatch) -> Self {
+        batch != InBatch::No
+    }
+}
+
 /// The state of what makes things durable.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Commits {
@@ -85,8 +110,9 @@ pub(super) struct Commits {
     /// Units of the ring that batches wrote, and bytes of records that make no unit yet.
     pub(super) turn: u64,
     pub(super) pending: usize,
-    /// A batch without contents is under way.
-    pub(super) is_in_batch: bool,
+    /// Whether a batch is under way.
+    #[serde(rename = "is_in_batch")]
+    pub(super) in_batch: InBatch,
     /// Members that get the present entry.
     pub(super) holders: Vec<usize>,
     /// Changes of the present entry.
@@ -159,7 +185,7 @@ impl Commits {
             logging: VecDeque::new(),
             turn: 0,
             pending: 0,
-            is_in_batch: false,
+            in_batch: InBatch::No,
             holders: Vec::new(),
             entering: Vec::new(),
             records: Vec::new(),
