@@ -56,7 +56,7 @@ pub use depend::Progress;
 pub use drive::{AgeError, Drive, DriveConfig, DriveError};
 pub use event::EventScheduler;
 pub use latency::{BreakdownSum, Histogram, Latencies, PERCENTILES};
-pub use meter::{MeasuredWindow, Meter, Parts, Timed};
+pub use meter::{MeasuredWindow, Meter, Parts, Ran, Timed};
 pub use node::Utilization;
 pub use payload::Injected;
 pub use projection::{Predicted, Projection};

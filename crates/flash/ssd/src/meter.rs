@@ -41,7 +41,7 @@ pub struct Timed<M> {
     pub parts: Option<Parts<M>>,
     /// Flash operations scheduled.
     pub operations: u64,
-    /// Simulated nanoseconds until the last command was done.
+    /// Simulated nanoseconds from the start until the last command was done.
     pub elapsed_ns: u64,
     /// Reads served from the controller's buffers.
     pub buffered_reads: u64,
@@ -49,12 +49,37 @@ pub struct Timed<M> {
     pub reads_around: u64,
 }
 
+/// What a device did while its requests were measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// The sum over time of its outstanding commands, in nanoseconds; `None` while some are outstanding.
+    pub outstanding_time_ns: Option<u128>,
+    /// Flash operations scheduled.
+    pub operations: u64,
+    /// Reads served from the controller's buffers.
+    pub buffered_reads: u64,
+    /// Reads that went to the rest of their stripe because their die collected.
+    pub reads_around: u64,
+}
+
+impl Ran {
+    /// What a scheduler did.
+    pub fn of(scheduler: &Scheduler) -> Self {
+        Self {
+            outstanding_time_ns: (scheduler.outstanding() == 0).then(|| scheduler.outstanding_time_ns()),
+            operations: scheduler.operations(),
+            buffered_reads: scheduler.buffered_reads(),
+            reads_around: scheduler.reads_around(),
+        }
+    }
+}
+
 /// The two parts of a run, which [`Meter::begin_part`] separates.
 #[derive(Clone, Debug)]
 pub struct Parts<M> {
     /// The mark between them.
     pub at: M,
-    /// When the second part began, in nanoseconds.
+    /// When the second part began, in nanoseconds from the start.
     pub at_ns: u64,
     /// Latencies of commands that were done in the first part.
     pub before: Latencies,
@@ -89,8 +114,8 @@ fn sum<M>(windows: &[MeasuredWindow<M>]) -> Latencies {
 }
 
 impl<M: Clone> Meter<M> {
-    /// Makes an empty meter. The first window starts at time 0 and at `mark`.
-    pub fn new(mark: M) -> Self {
+    /// Makes an empty meter. The first window starts at `at`, in nanoseconds, and at `mark`.
+    pub fn new(at: u64, mark: M) -> Self {
         let mut meter = Self {
             latency_sum_ns: 0,
             windows: Vec::new(),
@@ -98,7 +123,7 @@ impl<M: Clone> Meter<M> {
             second_part: None,
             phase_tokens: Vec::new(),
         };
-        meter.begin_window(0, mark, 0);
+        meter.begin_window(at, mark, 0);
         meter
     }
 
@@ -233,37 +258,42 @@ impl<M: Clone> Meter<M> {
         self.windows.last_mut().expect("a meter has a window").until = mark;
     }
 
-    /// Everything that was measured while `scheduler` ran.
+    /// Everything that was measured of a device that did so much meanwhile.
     ///
     /// # Panics
     /// All commands are done, but the meter did not see all of them from start to end.
-    pub fn finish(mut self, scheduler: &Scheduler, mark: M) -> Timed<M> {
-        if scheduler.outstanding() == 0 {
-            let outstanding_time_ns = scheduler.outstanding_time_ns();
+    pub fn finish(mut self, ran: Ran, mark: M) -> Timed<M> {
+        if let Some(outstanding_time_ns) = ran.outstanding_time_ns {
             assert_eq!(
                 self.latency_sum_ns, outstanding_time_ns,
                 "Little's law: every command was seen from start to end"
             );
         }
+        let began_ns = self.windows[0].from_ns;
         self.end_window(mark);
         let parts = self.second_part.map(|second_part| {
             let (before, since) = self.windows.split_at(second_part);
-            Parts { at: since[0].from.clone(), at_ns: since[0].from_ns, before: sum(before), since: sum(since) }
+            Parts {
+                at: since[0].from.clone(),
+                at_ns: since[0].from_ns - began_ns,
+                before: sum(before),
+                since: sum(since),
+            }
         });
         let latencies = sum(&self.windows);
         let counted = |latencies: &Latencies| latencies.reads.count() + latencies.writes.count();
         let is_whole = |parts: &Parts<M>| counted(&parts.before) + counted(&parts.since) == counted(&latencies);
         assert!(parts.as_ref().is_none_or(is_whole), "each command is of one of the two parts");
-        let elapsed_ns = self.windows.iter().map(|window| window.until_ns).max().unwrap_or(0);
+        let elapsed_ns = self.windows.iter().map(|window| window.until_ns).max().unwrap_or(0) - began_ns;
         self.windows.retain(|window| window.requests > 0);
         Timed {
             latencies,
             windows: self.windows,
             parts,
-            operations: scheduler.operations(),
+            operations: ran.operations,
             elapsed_ns,
-            buffered_reads: scheduler.buffered_reads(),
-            reads_around: scheduler.reads_around(),
+            buffered_reads: ran.buffered_reads,
+            reads_around: ran.reads_around,
         }
     }
 }
@@ -306,7 +336,7 @@ mod tests {
             let mut flash = Flash::new(geometry);
             flash.program(BlockId(0), 0, 4, Task::Host, &[]);
             flash.record(true);
-            Self { clock: Clock::new(&spec, &geometry).unwrap(), meter: Meter::new(0), flash }
+            Self { clock: Clock::new(&spec, &geometry).unwrap(), meter: Meter::new(0, 0), flash }
         }
 
         /// A read that comes now; of nothing where `page` is none.
@@ -331,7 +361,7 @@ mod tests {
 
         fn finish(mut self, mark: u64) -> Timed<u64> {
             self.clock.drain(&GO, &mut |completion| self.meter.record(completion));
-            self.meter.finish(self.clock.scheduler(), mark)
+            self.meter.finish(Ran::of(self.clock.scheduler()), mark)
         }
 
         /// Serves reads one at a time, marks each window's end with the number of reads so far, and finishes. A second part, where there

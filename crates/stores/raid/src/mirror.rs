@@ -340,7 +340,7 @@ impl Mirror {
         }
         let Some(open) = self.open.get_mut(&parent) else { return };
         if open.is_of_host() {
-            self.times.note(member, &completion);
+            self.times.note(parent, member, &completion);
         }
         open.waits -= 1;
         open.ended = open.ended.max(completion.at);

@@ -561,8 +561,8 @@ impl Raid {
     }
 
     fn note_time(&mut self, operation: u64, member: usize, completion: &Completion) {
-        if self.operations.get(&operation).is_some_and(|operation| operation.parent.is_some()) {
-            self.times.note(member, completion);
+        if let Some(parent) = self.operations.get(&operation).and_then(|operation| operation.parent) {
+            self.times.note(parent, member, completion);
         }
     }
 

@@ -164,7 +164,7 @@ impl<L: Layout> Spread<L> {
     fn absorb(&mut self, member: usize, completion: Completion) {
         let Some(Child { parent, parts }) = self.children.remove(&(member, completion.id)) else { return };
         let Some(open) = self.open.get_mut(&parent) else { return };
-        self.times.note(member, &completion);
+        self.times.note(parent, member, &completion);
         if let (Some(bytes), Some(read)) = (&mut open.bytes, &completion.bytes) {
             let mut from = 0;
             for part in &parts {

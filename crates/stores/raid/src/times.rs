@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use wane_blockdev::{Completion, Kind, Living};
+use wane_blockdev::{Completion, Kind, Living, RequestId};
 use wane_units::Nanos;
 
 use crate::layout::{Linear, Stripe};
@@ -13,8 +13,12 @@ use crate::spread::Spread;
 /// A request to a member that is over. Requests of the array's own, which copy or compare, are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberTime {
+    /// The number of the array's request of which it is a part.
+    pub of: RequestId,
     /// The member.
     pub member: usize,
+    /// Its number at the member.
+    pub id: RequestId,
     /// What it was asked for.
     pub kind: Kind,
     /// From submission to completion.
@@ -37,10 +41,10 @@ impl Times {
     }
 
     #[inline]
-    pub(crate) fn note(&mut self, member: usize, completion: &Completion) {
+    pub(crate) fn note(&mut self, of: RequestId, member: usize, completion: &Completion) {
         if let Some(list) = &mut self.0 {
             let took = Nanos(completion.at.0 - completion.submitted_at.0);
-            list.push(MemberTime { member, kind: completion.kind, took });
+            list.push(MemberTime { of, member, id: completion.id, kind: completion.kind, took });
         }
     }
 }
