@@ -443,6 +443,14 @@ impl<P: Port> Volume<P> {
         }
     }
 
+    /// Writes the blocks of a file that have no place yet, as a direct write does. What says where they lie stays in memory until the next checkpoint.
+    ///
+    /// # Errors
+    /// As [`Volume::write`].
+    pub fn write_through(&mut self, ino: Ino) -> Answer<()> {
+        self.write_back(Some(ino))
+    }
+
     /// Writes the blocks of a file, or of all, that have no place yet.
     pub(crate) fn write_back(&mut self, ino: Option<Ino>) -> Answer<()> {
         for (ino, index) in self.pages.dirty_of(ino) {

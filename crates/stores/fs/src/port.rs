@@ -271,7 +271,10 @@ impl<D: BlockDevice> Direct<D> {
     }
 
     /// Writes what is pending.
-    fn settle(&mut self) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// The device does not take it.
+    pub fn settle(&mut self) -> Result<(), Fault> {
         if self.pending.count == 0 {
             return Ok(());
         }
