@@ -9,6 +9,9 @@ use super::{Latency, RunResult, Summary, Window, WindowKind};
 const SAME_SHARE: f64 = 1e-3;
 /// Two ages also count as the same if they differ by no more than this many drive writes.
 const SAME_DRIVE_WRITES: f64 = 1e-3;
+/// The same where the age is that of an array, whose run looks at it 256 times an array write, or of a device below a file system, which writes many blocks
+/// at once. Of several probes it is the nearest.
+const SAME_DRIVE_WRITES_OF_STACKS: f64 = 2e-2;
 /// Two shares of the rated wear count as the same if they differ by no more than this. A probe at a wear comes a little late.
 const SAME_WEAR: f64 = 5e-3;
 /// Runs have the same length if their numbers of requests, or their ends in drive writes, differ by no more than this share.
@@ -46,11 +49,21 @@ impl Age {
         }
     }
 
-    fn is(self, other: Self) -> bool {
+    fn is(self, other: Self, is_stack: bool) -> bool {
         match (self, other) {
-            (Self::DriveWrites(left), Self::DriveWrites(right)) => is_same_age(left, right),
+            (Self::DriveWrites(left), Self::DriveWrites(right)) => {
+                is_same_age(left, right) || (is_stack && (left - right).abs() <= SAME_DRIVE_WRITES_OF_STACKS)
+            }
             (Self::Wear(left), Self::Wear(right)) => (left - right).abs() <= SAME_WEAR,
             _ => false,
+        }
+    }
+
+    /// How far apart two ages in the same measure are; 0 of wear, where the first counts.
+    fn apart(self, other: Self) -> f64 {
+        match (self, other) {
+            (Self::DriveWrites(left), Self::DriveWrites(right)) => (left - right).abs(),
+            _ => 0.0,
         }
     }
 }
@@ -101,8 +114,11 @@ impl LatencyOf {
 impl RunResult {
     /// Index of the window that is the probe at `age`. Of several at a wear it is the first: the others look at the end of the life.
     pub fn probe_at(&self, age: Age) -> Option<usize> {
-        let is_it = |window: &Window| window.kind == WindowKind::Probe && age.of(window).is_some_and(|of| of.is(age));
-        self.windows.iter().position(is_it)
+        let is_stack = self.summary.array.is_some() || self.summary.file_system.is_some();
+        let found = self.windows.iter().enumerate().filter(|(_, window)| window.kind == WindowKind::Probe);
+        let found = found.filter_map(|(number, window)| Some((number, age.of(window)?)));
+        let same = found.filter(|(_, of)| of.is(age, is_stack));
+        same.min_by(|(_, one), (_, other)| one.apart(age).total_cmp(&other.apart(age))).map(|(number, _)| number)
     }
 
     /// Index of the last window that has at least half as many requests as the fullest one. A remainder at the end of a run may
