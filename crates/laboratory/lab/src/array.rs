@@ -3,31 +3,27 @@
 //! Between two steps the run looks at the drives. What the operator does then (a drive that died goes, one that is worn is replaced) falls on multiples of
 //! a step, and so does the instant of which results speak.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use wane_blockdev::{Batch, Living, SectorRange, Stop, Work, each_of, find};
 use wane_raid::{Following, Redundant, redundant_of};
 use wane_results::{ArrayDrive, ArrayFigures, Calendar, Counters, DriveState, EndReason, Errors, Unfinished};
-use wane_scenario::{ArrayLayout, LastWord, Scenario};
+use wane_scenario::{ArrayLayout, Initial, LastWord, Scenario};
+use wane_sim::Streams;
 use wane_ssd::Drive;
-use wane_units::{EndOfLife, Lba, Sectors};
+use wane_units::{Bytes, EndOfLife, Lba, Sectors};
 use wane_workload::SourceError;
 
 use crate::build;
 use crate::host::{Host, end_cause};
+use crate::observer::{self, Measured, Past, Present};
+use crate::queued::MemberLatency;
 use crate::record::{Record, Recorded, wear};
 use crate::run::{Budget, Finished, Progress, Watch};
 
-pub(crate) use drives::{Assembly, Checked, Drives, Due, copy_all};
+pub(crate) use drives::{Assembly, Checked, Copying, Drives, Due, copy_all};
 pub(crate) use forecast::foretell;
-pub(crate) use observed::Observed;
-pub(crate) use timed::{Look, Looked};
 
 mod drives;
 mod forecast;
-mod observed;
-mod timed;
 
 /// Steps of an array write.
 const STEPS: u64 = 256;
@@ -41,6 +37,8 @@ struct Lane {
     finished: Option<Finished>,
     /// Errors that it had seen when counting started.
     errors: Option<Errors>,
+    /// How it answered what the host asked, where time is kept.
+    latency: MemberLatency,
     told: ArrayDrive,
 }
 
@@ -48,7 +46,8 @@ struct Lane {
 pub struct Lanes {
     drives: Drives,
     lanes: Vec<Lane>,
-    observed: Option<Observed>,
+    /// Whether errors and the age of data are observed on each drive.
+    observes: bool,
     calendar: Option<Calendar>,
     /// Units from the first on beyond which no phase touches anything.
     used: u32,
@@ -56,6 +55,8 @@ pub struct Lanes {
     left: u64,
     /// Whether counting has started.
     counts: bool,
+    /// Array writes during which a drive that came lacked something, up to the last look at that many array writes.
+    copied_for: (f64, f64),
 }
 
 /// What became of an array and its drives.
@@ -63,16 +64,14 @@ pub struct Lanes {
 pub struct FinishedArray {
     /// The array.
     pub figures: ArrayFigures,
-    /// Sentences on the requests of its probes.
-    pub notes: Vec<String>,
     /// Its drives, in the order of the figures: each with the scenario that makes it.
     pub drives: Vec<(Scenario, Finished)>,
 }
 
 impl Lanes {
     /// Makes the lanes of a new array whose phases touch its first `used` units.
-    pub(crate) const fn new(drives: Drives, observed: Option<Observed>, calendar: Option<Calendar>, used: u32) -> Self {
-        Self { drives, lanes: Vec::new(), observed, calendar, used, left: 0, counts: false }
+    pub(crate) const fn new(drives: Drives, observes: bool, calendar: Option<Calendar>, used: u32) -> Self {
+        Self { drives, lanes: Vec::new(), observes, calendar, used, left: 0, counts: false, copied_for: (0.0, 0.0) }
     }
 
     /// Starts counting after N units.
@@ -88,16 +87,18 @@ impl Lanes {
             record: lane.record.as_ref().map(Record::another),
             finished: lane.finished.clone(),
             errors: lane.errors,
+            latency: lane.latency.clone(),
             told: lane.told.clone(),
         };
         Self {
             drives: self.drives.clone(),
             lanes: self.lanes.iter().map(lane).collect(),
-            observed: self.observed.as_ref().map(Observed::another),
+            observes: self.observes,
             calendar: self.calendar,
             used: self.used,
             left: self.left,
             counts: self.counts,
+            copied_for: self.copied_for,
         }
     }
 
@@ -105,6 +106,26 @@ impl Lanes {
     pub(crate) fn begin(&mut self, host: &mut Host) {
         for place in 0..self.drives.spec().members.len() {
             self.note_new(host, place, 0.0);
+        }
+    }
+
+    /// A number that grows when a drive comes, or takes no more writes.
+    pub(crate) fn changes(&self) -> usize {
+        self.lanes.len() + self.lanes.iter().filter(|lane| lane.told.ended_at.is_some()).count()
+    }
+
+    /// Share of its rated wear at which a drive is replaced; `None` if none is any more.
+    pub(crate) fn replaced_at(&self) -> Option<f64> {
+        self.drives.replaced_at()
+    }
+
+    /// Takes a row of each drive's life.
+    pub(crate) fn sample(&mut self, host: &mut Host) {
+        let under_files = host.files().is_some();
+        for lane in &mut self.lanes {
+            let Some(mut record) = lane.record.take() else { continue };
+            let _ = on_drive(host.array(), lane.place, |drive| record.sample(&Member { drive, under_files }, 0));
+            lane.record = Some(record);
         }
     }
 
@@ -136,7 +157,8 @@ impl Lanes {
     pub(crate) fn look(
         &mut self,
         host: &mut Host,
-        record: &Record,
+        record: &mut Record,
+        present: Option<&Present<'_>>,
         progress: Progress,
         watch: &Watch<'_>,
     ) -> Result<(), SourceError> {
@@ -144,23 +166,13 @@ impl Lanes {
         if !std::mem::replace(&mut self.counts, true) {
             // The drives' results begin where the array's do.
             (0..self.lanes.len()).for_each(|number| self.count(host, number));
-            self.probe(host, record, watch)?;
+            probe(host, record, present, watch)?;
             if progress == Progress::Paused {
                 return Ok(());
             }
         }
-        self.tend(host, record.written(host) as f64 / f64::from(host.logical_units()));
-        self.probe(host, record, watch)
-    }
-
-    /// Lets data age, and makes the probes that are due.
-    fn probe(&mut self, host: &mut Host, record: &Record, watch: &Watch<'_>) -> Result<(), SourceError> {
-        let written = record.written(host);
-        let at = (written, written as f64 / f64::from(host.logical_units()));
-        let Some(observed) = &mut self.observed else { return Ok(()) };
-        observed.follow(host.array(), written);
-        let unit = host.unit();
-        observed.probe_if_due(host.living_mut(), unit, at, watch.stop)
+        self.tend(host, record);
+        probe(host, record, present, watch)
     }
 
     /// Notes that a drive stands in a place from now on, `at` array writes.
@@ -180,35 +192,58 @@ impl Lanes {
             life_used: None,
             erase_count_mean: 0.0,
             bytes_written: 0,
+            latency: None,
+            waited_for: None,
         };
-        self.lanes.push(Lane { place, scenario, record: None, finished: None, errors: None, told });
+        self.lanes.push(Lane {
+            place,
+            scenario,
+            record: None,
+            finished: None,
+            errors: None,
+            latency: MemberLatency::default(),
+            told,
+        });
         self.count(host, self.lanes.len() - 1);
     }
 
     /// Counts what a drive does from now on.
     fn count(&mut self, host: &mut Host, number: usize) {
-        let (is_observed, under_files) = (self.observed.is_some(), host.files().is_some());
+        let (observes, under_files) = (self.observes, host.files().is_some());
         let lane = &mut self.lanes[number];
         let scenario = &lane.scenario;
         let mut record = Record::new(build::young_below(scenario), None).with_course(scenario.device.logical_units);
         let mut errors = None;
         change_drive(host.array(), lane.place, &mut |drive| {
-            if is_observed {
-                errors = Observed::start(drive, scenario);
+            if observes {
+                let Initial { retention_days, reads, .. } = scenario.medium.initial;
+                drive.keep_detail(true);
+                observer::set_past(drive, Past { retention_days, reads }, || {
+                    Streams::new(scenario.seed).stream("retention")
+                });
+                errors = observer::errors(drive);
             }
             record.start_of(&Member { drive, under_files });
         });
         (lane.record, lane.errors) = (Some(record), errors);
     }
 
-    fn tend(&mut self, host: &mut Host, at: f64) {
+    fn tend(&mut self, host: &mut Host, record: &mut Record) {
+        let at = record.lived(host) as f64 / f64::from(host.logical_units());
         if self.drives.spec().settings.following == Following::Members
             && (host.files().is_some() || host.give_back(self.used))
+            && host.array_time().is_none()
         {
             // Moving takes hours where a life takes years.
             drives::move_all(host.array());
         }
+        let (copied, last) = self.copied_for;
+        let lacks = redundant_of(host.array()).is_some_and(|array| array.to_copy() > Sectors::ZERO);
+        self.copied_for = (copied + if lacks { at - last } else { 0.0 }, at);
         let under_files = host.files().is_some();
+        if let Some(queued) = host.array_time_mut().filter(|_| !under_files) {
+            queued.flush();
+        }
         for lane in &mut self.lanes {
             let Some(mut record) = lane.record.take() else { continue };
             let _ = on_drive(host.array(), lane.place, |drive| {
@@ -219,15 +254,15 @@ impl Lanes {
             lane.record = Some(record);
         }
         while let Some(due) = self.drives.dead(host.array()) {
-            self.see_to(host, due, at);
+            self.see_to(host, record, due, at);
         }
         if let Some(due) = self.drives.worn(host.array()) {
-            self.see_to(host, due, at);
+            self.see_to(host, record, due, at);
         }
     }
 
     /// Ends the record of a drive that is dead or worn, and does what is due.
-    fn see_to(&mut self, host: &mut Host, due: Due, at: f64) {
+    fn see_to(&mut self, host: &mut Host, record: &mut Record, due: Due, at: f64) {
         let place = due.place();
         let stands = |lane: &Lane| lane.place == place && lane.told.ended_at.is_none();
         if let Some(number) = self.lanes.iter().position(stands) {
@@ -242,16 +277,43 @@ impl Lanes {
             let told = &mut self.lanes[number].told;
             (told.state, told.ended_at) = (state, Some(at));
         }
-        let new = self.drives.see_to(host.array(), due);
-        if let Some(place) = new.expect("a new drive is one of the scenario's, which were built before") {
+        let seen = on_drive(host.array(), place, observer::errors).flatten();
+        let copying = if host.array_time().is_some() { Copying::InItsTime } else { Copying::AtOnce };
+        let new = self.drives.see_to(host.array(), due, copying);
+        let new = new.expect("a new drive is one of the scenario's, which were built before");
+        let is_off = on_drive(host.array(), place, Drive::is_off).unwrap_or(true);
+        if let Some(observer) = record.observer.as_mut().filter(|_| new.is_some() || is_off) {
+            observer.note_gone(seen);
+        }
+        if let Some(place) = new {
+            self.note_latency(host, place);
             self.note_new(host, place, at);
+        }
+    }
+
+    /// A sentence on what drives that came still lack, if anything.
+    pub(crate) fn missing(&self, host: &mut Host) -> Option<String> {
+        let has_come = self.lanes.iter().any(|lane| lane.told.came_at > 0.0);
+        let lacks = redundant_of(host.array()).filter(|_| has_come)?.to_copy();
+        (lacks > Sectors::ZERO).then(|| {
+            let bytes = Bytes(lacks.0 * Sectors::SIZE.0).decimal();
+            format!("drives that came lack {bytes} of what belongs on them when the run ends (array.rebuild-rate)")
+        })
+    }
+
+    /// What is known of a place's answers is of the drive that came there last.
+    fn note_latency(&mut self, host: &mut Host, place: usize) {
+        let stood = self.lanes.iter_mut().rfind(|lane| lane.place == place);
+        let known = host.array_time_mut().map(|queued| queued.take_member(place));
+        if let (Some(lane), Some(known)) = (stood, known) {
+            lane.latency = known;
         }
     }
 
     /// Makes the figures of a drive, which stands in its place no longer, or takes no more writes.
     fn finish_lane(&mut self, host: &mut Host, number: usize, reason: EndReason, cause: Option<EndOfLife>) {
         let device = self.drives.spec().device;
-        let (calendar, is_observed, lane) = (self.calendar, self.observed.is_some(), &mut self.lanes[number]);
+        let (calendar, observes, lane) = (self.calendar, self.observes, &mut self.lanes[number]);
         let Some(mut record) = lane.record.take() else { return };
         let is_alike = lane.scenario.device.logical_bytes() == device.logical_bytes();
         let (errors, under_files) = (lane.errors, host.files().is_some());
@@ -273,8 +335,8 @@ impl Lanes {
                 // A day of the array is a day of each drive that is as large.
                 calendar: calendar.filter(|_| is_alike),
                 pace: None,
-                measured: is_observed.then(|| Observed::measured(drive, errors)),
-                predicted_units: 0,
+                measured: observes.then(|| Measured::of_member(drive, errors)),
+                predicted_units: record.predicted(&member),
                 file_system: None,
                 array: None,
                 timeline: record.into_rows(),
@@ -300,24 +362,24 @@ impl Lanes {
         }
     }
 
-    /// Makes the figures of the array, whose run ended for this reason after `at` array writes.
-    ///
-    /// # Errors
-    /// The trace of a probe is damaged.
+    /// Makes the figures of the array, whose run ended for this reason after `at` array writes. What its probes told is theirs.
     pub(crate) fn finish(
         mut self,
         host: &mut Host,
         reason: EndReason,
         at: f64,
-        stop: &Arc<AtomicBool>,
-    ) -> Result<FinishedArray, SourceError> {
-        if let (EndReason::EndOfLife, Some(observed)) = (reason, &mut self.observed) {
-            observed.probe_the_dead(host.unit(), stop)?;
-        }
+        measured: Option<&mut Measured>,
+    ) -> FinishedArray {
         let of_drives = if reason == EndReason::EndOfLife { EndReason::ArrayEnd } else { reason };
         (0..self.lanes.len()).for_each(|number| self.finish_lane(host, number, of_drives, None));
         let repairs = redundant_of(host.array()).map(Redundant::repairs).unwrap_or_default();
         let bytes_lost = self.lost_with_drives().unwrap_or_else(|| lost(host.array()));
+        (0..self.drives.spec().members.len()).for_each(|place| self.note_latency(host, place));
+        let waited: u128 = self.lanes.iter().map(|lane| lane.latency.waited_for_ns).sum();
+        for lane in self.lanes.iter_mut().filter(|_| waited > 0) {
+            let told = Some(lane.latency.told()).filter(|told| told.read.is_some() || told.write.is_some());
+            (lane.told.latency, lane.told.waited_for) = (told, lane.latency.share_of(waited));
+        }
         self.lanes.sort_by(|one, other| {
             (one.told.place, one.told.came_at).partial_cmp(&(other.told.place, other.told.came_at)).expect("numbers")
         });
@@ -332,11 +394,19 @@ impl Lanes {
         let left = told.iter().filter(died).filter(is_left).filter_map(|drive| drive.ended_at).reduce(f64::min);
         let layout = self.drives.spec().settings.layout;
         let stand = told.iter().any(|drive| drive.state == DriveState::Online);
-        let observed = self.observed.take();
-        let notes = observed.iter().flat_map(|observed| observed.notes.clone()).collect();
-        let interrupted = match &observed {
-            _ if reason == EndReason::Interrupted => Some(Unfinished::Life),
-            Some(observed) if observed.was_cut => Some(Unfinished::Probe),
+        let (mut probes, was_cut) =
+            measured.map(|measured| (std::mem::take(&mut measured.probes), measured.was_cut)).unwrap_or_default();
+        for probe in &mut probes {
+            let at = probe.at_array_writes;
+            probe.at_days = self.calendar.map(|calendar| at / calendar.drive_writes_per_day);
+            for drive in &mut probe.drives {
+                let stood = told.iter().rfind(|told| told.place == drive.place && told.came_at <= at);
+                drive.run = stood.map(|told| told.run.clone());
+            }
+        }
+        let interrupted = match reason {
+            _ if was_cut => Some(Unfinished::Probe),
+            EndReason::Interrupted => Some(Unfinished::Life),
             _ => None,
         };
         let figures = ArrayFigures {
@@ -345,26 +415,46 @@ impl Lanes {
             first_death_at: deaths().reduce(f64::min),
             first_to_die: first.map(|drive| drive.run.clone()),
             last_death_at: deaths().reduce(f64::max).filter(|_| !stand),
-            writes_degraded: left.filter(|_| layout.is_redundant()).map_or(0.0, |first| at - first),
+            writes_degraded: left
+                .filter(|_| layout.is_redundant())
+                .map_or(0.0, |first| at - first)
+                .max(self.copied_for.0),
             bytes_lost,
             bytes_repaired: repairs.repaired.0 * Sectors::SIZE.0,
             bytes_copied: repairs.copied.0 * Sectors::SIZE.0,
-            probes: observed.map(|observed| observed.into_probes(&told)).unwrap_or_default(),
+            probes,
             forecast: None,
             drives: told,
         };
         let drives = self.lanes.into_iter().filter_map(|lane| Some((lane.scenario, lane.finished?))).collect();
-        Ok(FinishedArray { figures, notes, drives })
+        FinishedArray { figures, drives }
     }
 }
 
+/// Lets data age, and makes the probes that are due.
+fn probe(
+    host: &mut Host,
+    record: &mut Record,
+    present: Option<&Present<'_>>,
+    watch: &Watch<'_>,
+) -> Result<(), SourceError> {
+    let written = record.written(host);
+    let Some(observer) = &mut record.observer else { return Ok(()) };
+    observer.follow(host, written);
+    observer.probe_if_due(host, present, written, watch.stop)
+}
+
 /// A drive of an array, to whose host what a file system moves is one more write.
-struct Member<'a> {
-    drive: &'a Drive,
-    under_files: bool,
+pub(crate) struct Member<'a> {
+    pub(crate) drive: &'a Drive,
+    pub(crate) under_files: bool,
 }
 
 impl Recorded for Member<'_> {
+    fn predicted_units(&self) -> u64 {
+        self.drive.predicted().host_units
+    }
+
     fn drive(&self) -> &Drive {
         self.drive
     }
@@ -446,7 +536,8 @@ fn lost(array: &mut dyn Living) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use wane_results::{CalendarOrigin, RunResult};
     use wane_scenario::Sources;

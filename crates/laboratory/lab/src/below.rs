@@ -4,15 +4,20 @@ use std::any::Any;
 use std::sync::atomic::AtomicBool;
 
 use wane_archive::{Archive, ArchiveError};
-use wane_blockdev::{Batch, Living, Op, RequestId, Served, Stop, Timed, Took, Until, all_of, find};
+use wane_blockdev::{
+    Batch, BlockDevice, Living, Op, RequestId, Served, Stop, Timed, Took, Until, Work, all_of, carry_out, each_of, find,
+};
+use wane_raid::Raid;
 use wane_results::Counters;
-use wane_ssd::Drive;
+use wane_ssd::{ClockSpec, Drive, HeatReading, Ran};
 use wane_units::{Lba, SimTime};
 
 use crate::files::Files;
+use crate::queued::Queued;
 use crate::space::Space;
 
 const NO_TIME: &str = "requests come to a device that keeps time";
+const LOOKED_AT: &str = "it was just looked at";
 const NO_DRIVE: &str = "a run's device is a drive";
 
 /// The device below a host. A bare drive is called directly, since a timed run makes ten calls for each request; a stack of devices is
@@ -52,15 +57,33 @@ fn only_drive(device: &mut dyn Living) -> Option<&mut Drive> {
     if any.is::<Space>() {
         return any.downcast_mut::<Space>().map(Space::drive_mut);
     }
+    if any.is::<Queued>() {
+        return any.downcast_mut::<Queued>().and_then(|queued| only_drive(queued.below_mut()));
+    }
     any.downcast_mut::<Files>().and_then(|files| only_drive(files.below_mut()))
+}
+
+/// The array below a file system and the layer of its time.
+fn array_of(device: &mut dyn Living) -> &mut dyn Living {
+    let any: &dyn Any = device;
+    if any.is::<Files>() {
+        let any: &mut dyn Any = device;
+        return array_of(any.downcast_mut::<Files>().map(Files::below_mut).expect(LOOKED_AT));
+    }
+    if any.is::<Queued>() {
+        let any: &mut dyn Any = device;
+        return any.downcast_mut::<Queued>().map(Queued::below_mut).expect(LOOKED_AT);
+    }
+    device
 }
 
 /// The same, to be looked at.
 fn only_drive_of(device: &dyn Living) -> Option<&Drive> {
     let any: &dyn Any = device;
     let below_map = || any.downcast_ref::<Space>().map(Space::drive);
+    let below_time = || any.downcast_ref::<Queued>().and_then(|queued| only_drive_of(queued.below()));
     let below_files = || any.downcast_ref::<Files>().and_then(|files| only_drive_of(files.below()));
-    any.downcast_ref::<Drive>().or_else(below_map).or_else(below_files)
+    any.downcast_ref::<Drive>().or_else(below_map).or_else(below_time).or_else(below_files)
 }
 
 impl Below {
@@ -125,10 +148,78 @@ impl Below {
 
     /// The array, if there is one in the stack; otherwise the uppermost device.
     pub(crate) fn array(&mut self) -> &mut dyn Living {
-        if self.layer::<Files>().is_some() {
-            return self.layer_mut::<Files>().map(Files::below_mut).expect("it was just looked at");
+        array_of(self.living_mut())
+    }
+
+    /// The heat of the one drive when all requests are done, if it is simulated.
+    pub(crate) fn heat(&self) -> Option<HeatReading> {
+        let scheduler = self.only()?.clock()?.scheduler();
+        scheduler.heat(scheduler.now())
+    }
+
+    /// What its drives did while time was kept.
+    pub(crate) fn ran(&self) -> Ran {
+        let of = |drive: &Drive| drive.clock().map(|clock| Ran::of(clock.scheduler()));
+        if let Self::Bare(drive) = self {
+            return of(drive).expect("requests come to a drive's clock");
         }
-        self.living_mut()
+        all_of::<Drive>(self.living()).into_iter().filter_map(of).fold(Ran::default(), |all, one| Ran {
+            // Requests of the host may be several of the drives.
+            outstanding_time_ns: None,
+            operations: all.operations + one.operations,
+            buffered_reads: all.buffered_reads + one.buffered_reads,
+            reads_around: all.reads_around + one.reads_around,
+        })
+    }
+
+    /// Makes durable what a parity array was given without time, since that counts as flushed: changes of it need their records.
+    pub(crate) fn flush(&mut self) {
+        let now = self.living().now();
+        let array: &mut dyn Any = self.array();
+        if let Some(array) = array.downcast_mut::<Raid>() {
+            let _ = carry_out(array, now, &Batch::new(Work::Flush, &[]));
+        }
+    }
+
+    /// Starts the clock of each drive that has power. From now on batches are parts of requests that take time.
+    ///
+    /// # Panics
+    /// A clock is none, or there is one too few.
+    pub(crate) fn start_clocks(&mut self, clocks: &[ClockSpec]) {
+        const CHECKED: &str = "the clock was checked when the run was planned";
+        if let Some(drive) = self.one_drive() {
+            drive.start_clock(&clocks[0]).expect(CHECKED);
+            self.queued_mut().into_iter().for_each(Queued::keep_time);
+            return;
+        }
+        let (now, mut place) = (self.living().now(), 0);
+        each_of::<Drive>(self.living_mut(), &mut |drive| {
+            if !drive.is_off() {
+                drive.keep_detail(true);
+                drive.start_clock(&clocks[place]).expect(CHECKED);
+                // It begins at 0.
+                drive.complete(now.max(Living::now(drive)), &mut Vec::new());
+            }
+            place += 1;
+        });
+        self.queued_mut().into_iter().for_each(Queued::keep_time);
+    }
+
+    /// The layer that keeps the time of an array, or of what lies below a file system, if there is one.
+    pub(crate) fn queued(&self) -> Option<&Queued> {
+        let files = self.layer::<Files>().map(Files::below);
+        let below: &dyn Any = files.unwrap_or_else(|| self.living());
+        below.downcast_ref()
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn queued_mut(&mut self) -> Option<&mut Queued> {
+        let below: &mut dyn Any = if self.layer::<Files>().is_some() {
+            self.layer_mut::<Files>().map(Files::below_mut)?
+        } else {
+            self.living_mut()
+        };
+        below.downcast_mut()
     }
 
     /// Returns the one drive and drops the rest.
@@ -240,7 +331,7 @@ impl Below {
 
 #[cfg(test)]
 mod tests {
-    use wane_blockdev::{SectorRange, Stats, Work};
+    use wane_blockdev::{SectorRange, Stats};
     use wane_scenario::{Scenario, Sources};
     use wane_units::Sectors;
 
@@ -278,7 +369,7 @@ mod tests {
         let crate::run::Plan { device, observer, .. } = crate::build::plan(&scenario).unwrap();
         let mut drive = device.into_drive();
         let spec = observer.and_then(|observer| observer.clock).expect("its requests take time");
-        drive.start_clock(&spec.clock).unwrap();
+        drive.start_clock(&spec.clocks[0]).unwrap();
         drive.keep_detail(true);
         let alone = lived(Below::Bare(Box::new(drive.clone())));
         let below_a_layer = lived(Below::Stack(Box::new(Stats::new(drive))));

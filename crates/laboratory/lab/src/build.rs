@@ -15,15 +15,18 @@ use wane_units::{Bytes, Nanos, Sectors};
 use wane_workload::trace::{Reader, TraceError};
 use wane_workload::{Arrival, Op, SHARE_MIN};
 
-use crate::array::{Assembly, Drives, Lanes, Observed};
+use crate::ahead::Ahead;
+use crate::array::{Assembly, Drives, Lanes};
 use crate::calendar;
 use crate::files::Files;
-use crate::observer::ObserverSpec;
+use crate::observer::{Asked, ObserverSpec, Past};
 pub use crate::overrides::{Override, PolicyOverrides};
 use crate::overrides::{OverrideError, Policies};
+use crate::queued::Queued;
 use crate::run::{Phase, Plan, Planned, Precondition, Stretch};
 use crate::sources::Opener;
 pub use crate::sources::trace_options;
+use crate::timed::TimedSpec;
 use wane_scenario::{ArraySpec, Scenario, ScenarioError, Scheduler, Workload};
 
 mod detailed;
@@ -133,15 +136,19 @@ pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<At
             (Planned::Drive(Box::new(drive)), None, observer)
         }
         Some(spec) => {
-            let (array, lanes) = array(scenario, spec, overrides, calendar, &mut opener)?;
-            (on_device(scenario, array), Some(Box::new(lanes)), None)
+            let (array, lanes, observer) = array(scenario, spec, overrides, calendar, &mut opener)?;
+            (on_device(scenario, array), Some(Box::new(lanes)), observer)
         }
     };
     let phases = phases(scenario, &mut opener, calendar)?;
     let device = match &scenario.file_system {
         None => device,
         Some(spec) => {
-            let files = Files::new(device.into_living(), spec).map_err(PlanError::FileSystem)?;
+            let mut below = device.into_living();
+            if scenario.time.is_timed() && scenario.array.is_none() {
+                below = Box::new(Queued::new(below));
+            }
+            let files = Files::new(below, spec).map_err(PlanError::FileSystem)?;
             on_device(scenario, Box::new(files))
         }
     };
@@ -162,26 +169,30 @@ fn on_device(scenario: &Scenario, stack: Box<dyn Living>) -> Planned {
     Planned::Stack { stack, unit: Sectors(device.unit.0 / Sectors::SIZE.0), units: device.logical_units }
 }
 
-/// Makes the array of a scenario, and the lanes of its drives.
+/// Makes the array of a scenario, the lanes of its drives, and the spec of what is observed besides its aging.
+#[expect(clippy::type_complexity, reason = "the parts of one plan")]
 fn array(
     scenario: &Scenario,
     spec: &ArraySpec,
     overrides: &PolicyOverrides,
     calendar: Option<Calendar>,
     opener: &mut Opener,
-) -> Result<(Box<dyn Living>, Lanes), PlanError> {
-    if runs_by_clock(scenario) {
-        let why = "an array ages without a clock; with [probe] its probes are timed, and a kept array has one (`wane drive create`)";
-        return Err(PlanError::Setting("time.scheduler".to_owned(), why.to_owned()));
-    }
-    let observed = Observed::new(scenario, calendar, opener)?;
-    // They age without their clocks, which are started in copies.
+) -> Result<(Box<dyn Living>, Lanes, Option<Box<ObserverSpec>>), PlanError> {
+    let observer = observer_of_array(scenario, calendar, opener)?.map(Box::new);
+    // They age without their clocks, which start with counting, or in copies.
     let mut untimed = spec.clone();
     untimed.members.iter_mut().for_each(|member| member.time.scheduler = Scheduler::None);
     let all = spec.device.logical_units;
     let used = scenario.phases.iter().map(|phase| phase.workload.footprint().unwrap_or(all)).max().unwrap_or(all);
-    let drives = Drives::new(scenario.seed, untimed, overrides.clone());
-    Ok((drives.assemble(Assembly::New)?, Lanes::new(drives, observed, calendar, used)))
+    let mut drives = Drives::new(scenario.seed, untimed, overrides.clone());
+    let mut array = drives.assemble(Assembly::New)?;
+    if scenario.time.is_timed() {
+        drives = drives.with_clocks(clocks(scenario));
+        array = Box::new(Queued::new(array));
+    }
+    let observes = observer.as_ref().is_some_and(|observer| !observer.only_wears);
+    let lanes = Lanes::new(drives, observes, calendar, used);
+    Ok((array, lanes, observer))
 }
 
 /// Erases at which a block of a scenario's drive is no longer young, if known.
@@ -356,10 +367,13 @@ pub(crate) fn observer_of_array(
     if scenario.probe.is_none() && !scenario.members().iter().any(is_needed) {
         return Ok(None);
     }
-    detailed::spec(scenario, None, calendar, opener).map(Some)
+    // Each drive has a past of its own.
+    let spec =
+        ObserverSpec { past: Past::default(), by_looks: true, ..detailed::spec(scenario, None, calendar, opener)? };
+    Ok(Some(spec))
 }
 
-/// The requests of a look at an array, which come from the scenario's only phase, on `units` units of it.
+/// The requests of a look at an array, which come from the scenario's only phase, on `units` units of it, and their times.
 ///
 /// # Errors
 /// The workload cannot be opened, or has no times and needs some.
@@ -367,7 +381,7 @@ pub(crate) fn look_at_array(
     scenario: &Scenario,
     units: u32,
     stop: &Arc<AtomicBool>,
-) -> Result<crate::array::Look, PlanError> {
+) -> Result<(Asked, TimedSpec), PlanError> {
     let streams = Streams::new(scenario.seed);
     let mut opener = Opener::new(*scenario.host_device(), streams, Arc::clone(stop));
     let phase = &scenario.phases[0];
@@ -377,26 +391,26 @@ pub(crate) fn look_at_array(
     {
         return Err(PlanError::Timeless(reason));
     }
-    Ok(crate::array::Look {
-        time: detailed::clock(scenario, None),
-        clocks: clocks(scenario),
+    let asked = Asked {
         source,
+        ahead: Ahead::default(),
         arrivals: (phase.arrival, streams.stream("look.arrivals")),
         requests: phase.until.requests.unwrap_or(u64::MAX),
-        days: 0.0,
-    })
+        by_wear: false,
+    };
+    Ok((asked, detailed::clock(scenario, None)))
 }
 
 /// The clock of a scenario's drive, for a host that keeps time.
 pub fn clock(scenario: &Scenario) -> ClockSpec {
-    detailed::clock(scenario, errors(scenario).as_ref()).clock
+    detailed::clock_of_drive(scenario, errors(scenario).as_ref())
 }
 
 /// The clock of each drive of an array, which serves the requests of a probe.
 pub(crate) fn clocks(scenario: &Scenario) -> Vec<ClockSpec> {
     let of = |member: &Scenario| {
         let timed = Scenario { time: scenario.time, ..member.clone() };
-        detailed::clock(&timed, errors(member).as_ref()).clock
+        detailed::clock_of_drive(&timed, errors(member).as_ref())
     };
     scenario.members().iter().map(of).collect()
 }
@@ -475,7 +489,9 @@ fn drive_of(
         erase_counts: detailed::first_erases(scenario, streams),
         errors,
         faults: detailed::faults(scenario),
-        clock: scenario.time.is_timed().then(|| detailed::clock(scenario, errors.as_ref()).clock),
+        // Below a file system it starts with counting, as what comes before takes no time.
+        clock: (scenario.time.is_timed() && scenario.file_system.is_none())
+            .then(|| detailed::clock_of_drive(scenario, errors.as_ref())),
         ..DriveConfig::new(device.geometry, config)
     })?;
     if scenario.ftl.read_recovery.is_some() {

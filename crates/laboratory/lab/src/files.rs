@@ -3,6 +3,8 @@
 //!
 //! No contents exist: the structures of the file system are in memory, and the device is told what is read and written.
 
+use std::any::Any;
+
 use wane_archive::{Archive, ArchiveError};
 use wane_blockdev::{
     Batch, BlockDevice, Blocking, Completion, CompletionQueue, Features, Kind, Living, Passing, PowerError, Recovered,
@@ -16,6 +18,8 @@ use wane_results::{Counters, EndCause, FileSystem};
 use wane_scenario::FileSystemSpec;
 use wane_ssd::Drive;
 use wane_units::{Bytes, EndOfLife, Fate, Lba, Sectors, SimTime};
+
+use crate::queued::Queued;
 
 /// Blocks that a step towards a target moves about.
 const STEP: u64 = 64;
@@ -134,7 +138,9 @@ impl Files {
         let counters = *self.below().counters();
         let moved = counters.programmed_file_system;
         // An array of copies or parities counts what comes to it, whatever it is for; others count what their members do.
-        let own = if redundant_of(self.below()).is_some() { 0 } else { moved };
+        let below: &dyn Any = self.below();
+        let array = below.downcast_ref::<Queued>().map_or(self.below(), Queued::below);
+        let own = if redundant_of(array).is_some() { 0 } else { moved };
         self.counted = Counters {
             host_units_written: counters.host_units_written + own,
             programmed_host: counters.programmed_host + moved,
@@ -224,7 +230,10 @@ impl Files {
         Took { done, stop, unread }
     }
 
+    /// Writes a part of its files. Without time, blocks wait in memory for the next checkpoint; where time is kept, a request is a direct one, which is
+    /// done when its blocks are written.
     fn write(&mut self, extent: SectorRange, done: &mut Sectors) -> Result<(), FsError> {
+        let is_direct = self.timed().is_some();
         for (file, blocks) in self.parts(extent) {
             let mut at = blocks.start;
             while at < blocks.end {
@@ -238,6 +247,9 @@ impl Files {
                     self.since_look = 0;
                     self.attend()?;
                 }
+            }
+            if is_direct {
+                self.volume.write_through(self.files[file])?;
             }
         }
         Ok(())
@@ -355,7 +367,12 @@ impl Living for Files {
     }
 
     fn batch(&mut self, _at: SimTime, batch: &Batch<'_>) -> Took {
-        let took = self.carry_out(batch);
+        let mut took = self.carry_out(batch);
+        if self.timed().is_some()
+            && let Err(fault) = self.volume.port_mut().settle()
+        {
+            took.stop = self.stopped(fault.into());
+        }
         self.count();
         took
     }

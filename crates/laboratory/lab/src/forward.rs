@@ -7,7 +7,7 @@ use wane_aging::{Detector, Judgement, Model, Next, Period, Projector, Schedule};
 use wane_ftl::ProjectionError;
 use wane_results::{Counters, FastForwarded};
 use wane_scenario::FastForward;
-use wane_ssd::Projection;
+use wane_ssd::{Drive, Projection};
 use wane_workload::SourceError;
 
 use crate::run::{Budget, Progress, Run, Watch};
@@ -116,17 +116,12 @@ pub(crate) struct Forward {
     spec: FastForward,
     /// Host units of a period.
     period: f64,
-    /// The phase that schedule and model belong to.
-    phase: Option<usize>,
+    /// The phase, and the drives that stand in the array, to which schedule and models belong.
+    belongs_to: Option<(Option<usize>, usize)>,
     schedule: Schedule,
-    model: Box<dyn Model>,
+    drives: Vec<Learned>,
     /// Periods of life so far, including predicted ones.
     at: f64,
-    /// Wear leveling's share of the erases in the latest period.
-    by_wear_leveling: f64,
-    /// Units programmed for each unit of the host in the latest period.
-    write_amplification: f64,
-    projector: Projector,
     /// Drive writes of the latest prediction, and whether it wore blocks out.
     predicted_last: Option<(f64, bool)>,
     /// Drive writes of the prediction in which the drive died, or after which it died because blocks were worn out.
@@ -134,11 +129,33 @@ pub(crate) struct Forward {
     told: FastForwarded,
 }
 
+/// What is known of a drive by which it is predicted.
+#[derive(Clone)]
+struct Learned {
+    model: Box<dyn Model>,
+    projector: Projector,
+    /// Wear leveling's share of the erases in the latest period.
+    by_wear_leveling: f64,
+    /// Units that were written on it for each of the host's in the latest period: 1 of a drive alone.
+    share: f64,
+    /// Units programmed for each of these.
+    write_amplification: f64,
+}
+
+impl Learned {
+    fn new(spec: &FastForward) -> Self {
+        let model = spec.model.build(spec.window as usize, spec.refit);
+        Self { model, projector: Projector::default(), by_wear_leveling: 0.0, share: 1.0, write_amplification: 1.0 }
+    }
+}
+
 /// The state at the start of a period.
 #[derive(Clone)]
 pub(crate) struct Start {
     counters: Counters,
-    erase_counts: Vec<u32>,
+    /// Of each drive, what it counted, and the erases of its blocks.
+    drives: Vec<(Counters, Vec<u32>)>,
+    standing: usize,
     /// Host units of the life.
     pub(crate) lived: u64,
 }
@@ -146,16 +163,16 @@ pub(crate) struct Start {
 impl Start {
     /// The present state.
     pub(crate) fn of(run: &Run) -> Self {
-        let erase_counts = run.drive().superblock_erase_counts().to_vec();
-        Self { counters: run.counters(), erase_counts, lived: run.lived() }
+        let of = |(counters, drive): (Counters, &Drive)| (counters, drive.superblock_erase_counts().to_vec());
+        let drives = run.counted().into_iter().map(of).collect();
+        Self { counters: run.counters(), drives, standing: run.standing(), lived: run.lived() }
     }
 }
 
 /// The state to which an adaptive life goes back.
 struct Saved {
     run: Run,
-    model: Box<dyn Model>,
-    projector: Projector,
+    drives: Vec<Learned>,
     detector: Detector,
     at: f64,
     told: FastForwarded,
@@ -163,21 +180,17 @@ struct Saved {
 
 impl Forward {
     pub(crate) fn new(run: &Run, spec: &FastForward) -> Result<Self, ForwardError> {
-        let model = spec.model.build(spec.window as usize, spec.refit);
-        let schedule = Schedule::new(spec.factor, model.needs())?;
-        let period = (spec.period * f64::from(run.drive().logical_initial())).round().max(1.0);
+        let schedule = Schedule::new(spec.factor, Learned::new(spec).model.needs())?;
+        let period = (spec.period * f64::from(run.when_new())).round().max(1.0);
         let told =
             FastForwarded { model: spec.model.name().to_owned(), factor: spec.factor, ..FastForwarded::default() };
         Ok(Self {
             spec: *spec,
             period,
-            phase: None,
+            belongs_to: None,
             schedule,
-            model,
+            drives: run.counted().iter().map(|_| Learned::new(spec)).collect(),
             at: 0.0,
-            by_wear_leveling: 0.0,
-            write_amplification: 1.0,
-            projector: Projector::default(),
             predicted_last: None,
             died_within: None,
             told,
@@ -191,11 +204,18 @@ impl Forward {
                 Next::Simulate => {
                     let (period, progress) = self.simulate(run, watch)?;
                     if let Some(period) = period {
-                        self.model.observe(&period);
+                        self.observe(&period);
                         self.schedule.simulated();
                     }
                     if progress == Progress::Over {
                         return Ok(());
+                    }
+                }
+                Next::Predict(ahead) if run.is_array() => {
+                    // None spans the retirement of a block, and with it a death, a rebuild or what a member demands: then all is simulated.
+                    let ahead = self.bounded(run, ahead, 0.0);
+                    if ahead >= LEAST {
+                        self.predict(run, ahead, Self::units_left(run), watch.stop)?;
                     }
                 }
                 Next::Predict(ahead) => self.predict(run, ahead, Self::units_left(run), watch.stop)?,
@@ -203,19 +223,36 @@ impl Forward {
         }
     }
 
-    /// Whether another phase has begun. If so, the model starts anew, since it was learned from another workload.
+    /// Whether another phase has begun, or other drives stand in the array. If so, the models start anew, since they were learned from another workload.
     fn is_next_phase(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<bool, ForwardError> {
         // Leaves a phase that is over.
         run.advance(Budget::units(0), watch)?;
         run.probe_if_due(watch.stop)?;
-        let phase = run.present_phase();
-        let is_next = phase != self.phase;
+        let now = Some((run.present_phase(), run.standing()));
+        let is_next = now != self.belongs_to;
         if is_next {
-            self.phase = phase;
-            self.model = self.spec.model.build(self.spec.window as usize, self.spec.refit);
-            self.schedule = Schedule::new(self.spec.factor, self.model.needs())?;
+            self.belongs_to = now;
+            self.forget(run);
+            self.schedule = Schedule::new(self.spec.factor, Learned::new(&self.spec).model.needs())?;
         }
         Ok(is_next)
+    }
+
+    /// Learns anew.
+    fn forget(&mut self, run: &Run) {
+        let projectors = std::mem::take(&mut self.drives).into_iter().map(|known| known.projector);
+        let is_array = run.is_array();
+        let projectors = projectors.filter(|_| !is_array).chain(std::iter::repeat_with(Projector::default));
+        let drives = run.counted().len();
+        let known = |projector| Learned { projector, ..Learned::new(&self.spec) };
+        self.drives = projectors.take(drives).map(known).collect();
+    }
+
+    /// Learns from a period of each drive.
+    fn observe(&mut self, periods: &[Period]) {
+        for (known, period) in self.drives.iter_mut().zip(periods) {
+            known.model.observe(period);
+        }
     }
 
     /// Host units until the phase ends or the next probe is due.
@@ -232,7 +269,11 @@ impl Forward {
     }
 
     /// Simulates a period, or the rest of its phase. The period is `None` if less than half of it was left.
-    fn simulate(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<(Option<Period>, Progress), ForwardError> {
+    fn simulate(
+        &mut self,
+        run: &mut Run,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Option<Vec<Period>>, Progress), ForwardError> {
         let start = Start::of(run);
         let units = (self.period as u64).min(Self::units_left(run));
         let progress = advance_filled(run, units, watch)?;
@@ -243,21 +284,32 @@ impl Forward {
         Ok((self.since(run, start), progress))
     }
 
-    /// What was simulated since a period began; `None` if it is too little to predict by.
-    fn since(&mut self, run: &Run, start: Start) -> Option<Period> {
+    /// What was simulated since a period began, of each drive; `None` if it is too little to predict by, or other drives stand there now.
+    fn since(&mut self, run: &Run, start: Start) -> Option<Vec<Period>> {
         let since: Counters = run.counters() - start.counters;
-        let filled = since.host_units_filled(u64::from(run.drive().unit_bytes()));
+        let filled = since.host_units_filled(run.unit_bytes());
         if filled == 0 {
             return None;
         }
-        let span = filled as f64 / self.period;
-        self.write_amplification = since.programmed_total() as f64 / filled as f64;
-        self.by_wear_leveling = since.erases_wear_leveling as f64 / since.erases_total().max(1) as f64;
-        let (before, after) = (start.erase_counts, run.drive().superblock_erase_counts().to_vec());
-        let period = Period { from: self.at, span, before, after, write_amplification: self.write_amplification };
+        let (from, span) = (self.at, filled as f64 / self.period);
         self.at += span;
         self.told.periods_simulated += 1;
-        (span >= SPAN_LEAST).then_some(period)
+        if run.standing() != start.standing {
+            return None;
+        }
+        let mut periods = Vec::new();
+        for ((known, (counters, drive)), (counted, before)) in
+            self.drives.iter_mut().zip(run.counted()).zip(start.drives)
+        {
+            let since = counters - counted;
+            let own = since.host_units_filled(u64::from(drive.unit_bytes()));
+            known.share = own as f64 / filled as f64;
+            known.write_amplification = since.programmed_total() as f64 / own.max(1) as f64;
+            known.by_wear_leveling = since.erases_wear_leveling as f64 / since.erases_total().max(1) as f64;
+            let (after, write_amplification) = (drive.superblock_erase_counts().to_vec(), known.write_amplification);
+            periods.push(Period { from, span, before, after, write_amplification });
+        }
+        (span >= SPAN_LEAST).then_some(periods)
     }
 
     /// Host units of a period.
@@ -275,11 +327,11 @@ impl Forward {
         stop: &AtomicBool,
     ) -> Result<bool, ForwardError> {
         if let Some(period) = self.since(run, start) {
-            self.model.observe(&period);
+            self.observe(&period);
             self.schedule.simulated();
         }
         let Next::Predict(ahead) = self.schedule.decide() else { return Ok(false) };
-        let ahead = self.bounded(run, ahead.min(most as f64 / self.period));
+        let ahead = self.bounded(run, ahead.min(most as f64 / self.period), SPARE_SHARE);
         if ahead < LEAST {
             return Ok(false);
         }
@@ -294,25 +346,42 @@ impl Forward {
         if units == 0 {
             return Ok(());
         }
-        let now = run.drive().superblock_erase_counts();
-        let predicted = self.model.predict(now, ahead);
-        let projected = self.projector.project(now, &predicted, run.drive().rated_cycles());
-        let erases = |run: &Run| run.drive().erase_counts().iter().map(|count| u64::from(*count)).sum::<u64>();
-        let before = erases(run);
-        let projection = Projection {
-            erase_counts: &projected.erase_counts,
-            by_wear_leveling: self.by_wear_leveling,
-            worn: self.spec.worn,
-            host_units: units,
-            programmed_units: (units as f64 * self.write_amplification).round() as u64,
+        let erases = |run: &Run| {
+            let counts = |(_, drive): &(Counters, &Drive)| {
+                drive.erase_counts().iter().map(|count| u64::from(*count)).sum::<u64>()
+            };
+            run.counted().iter().map(counts).sum::<u64>()
         };
-        run.project(&projection, stop)?;
+        let before = erases(run);
+        let mut projected = Vec::new();
+        for (known, (_, drive)) in self.drives.iter_mut().zip(run.counted()) {
+            let now = drive.superblock_erase_counts();
+            let predicted = known.model.predict(now, ahead);
+            projected.push(known.projector.project(now, &predicted, drive.rated_cycles()));
+        }
+        let clamped: u64 = projected.iter().map(|projected| projected.clamped).sum();
+        let projections: Vec<Projection<'_>> = self
+            .drives
+            .iter()
+            .zip(&projected)
+            .map(|(known, projected)| {
+                let host_units = (known.share * units as f64).round() as u64;
+                Projection {
+                    erase_counts: &projected.erase_counts,
+                    by_wear_leveling: known.by_wear_leveling,
+                    worn: self.spec.worn,
+                    host_units,
+                    programmed_units: (host_units as f64 * known.write_amplification).round() as u64,
+                }
+            })
+            .collect();
+        run.project(units, &projections, stop)?;
         self.at += ahead;
         self.told.predictions += 1;
         self.told.blocks_erased_predicted += erases(run) - before;
-        self.told.blocks_clamped += projected.clamped;
-        let of_drive = units as f64 / f64::from(run.drive().logical_initial());
-        self.predicted_last = Some((of_drive, projected.clamped > 0));
+        self.told.blocks_clamped += clamped;
+        let of_drive = units as f64 / f64::from(run.when_new());
+        self.predicted_last = Some((of_drive, clamped > 0));
         if run.is_over() {
             self.died_within = Some(of_drive);
         }
@@ -325,19 +394,22 @@ impl Forward {
         let mut detector = Detector::default();
         let mut saved: Option<Box<Saved>> = None;
         let (start, most) = (self.spec.factor - 1.0, self.spec.factor_most - 1.0);
-        let (mut pace, mut retired, mut settled) = (start, run.drive().retired_blocks(), false);
+        let retired_blocks = |run: &Run| run.counted().iter().map(|(_, drive)| drive.retired_blocks()).sum::<u32>();
+        let (mut pace, mut retired, mut settled) = (start, retired_blocks(run), false);
         loop {
             if self.is_next_phase(run, watch)? {
                 (detector, saved, pace, settled) = (Detector::default(), None, start, false);
             }
             let (period, progress) = self.simulate(run, watch)?;
             // If blocks left service, they explain a change, and not the workload.
-            let is_worn = run.drive().retired_blocks() > retired;
-            retired = run.drive().retired_blocks();
+            let is_worn = retired_blocks(run) > retired;
+            retired = retired_blocks(run);
+            // Of an array, units programmed for each of its host.
+            let amplification: f64 = self.drives.iter().map(|known| known.share * known.write_amplification).sum();
             let judgement = match &period {
                 None => Judgement::Unknown,
-                Some(period) if is_worn => detector.learn(period.write_amplification),
-                Some(period) => detector.judge(period.write_amplification),
+                Some(_) if is_worn => detector.learn(amplification),
+                Some(_) => detector.judge(amplification),
             };
             if judgement == Judgement::Outlier {
                 if let Some(saved) = saved.take() {
@@ -346,12 +418,12 @@ impl Forward {
                     continue;
                 }
                 // The change was in a simulated part, so what was learned before no longer holds.
-                self.model = self.spec.model.build(self.spec.window as usize, self.spec.refit);
+                self.forget(run);
                 pace = start;
             }
             saved = None;
             if let Some(period) = &period {
-                self.model.observe(period);
+                self.observe(period);
             }
             if progress == Progress::Over {
                 return Ok(());
@@ -359,20 +431,20 @@ impl Forward {
             // A new life must settle first, until the data of preconditioning have found their places.
             settled |= detector.is_full();
             // A period that ended with its phase leaves the run in the next one.
-            let is_over = run.present_phase() != self.phase;
+            let is_over = Some((run.present_phase(), run.standing())) != self.belongs_to;
             if judgement != Judgement::Usual || !settled || is_over {
                 continue;
             }
             let drift = detector.drift();
             let ahead = if drift > 0.0 { pace.min(DRIFT_MOST / drift) } else { pace };
             // One period is left to judge the prediction.
-            let ahead = self.bounded(run, ahead.min(self.left(run) - 1.0));
+            let ahead =
+                self.bounded(run, ahead.min(self.left(run) - 1.0), if run.is_array() { 0.0 } else { SPARE_SHARE });
             pace = (pace * FASTER).clamp(start.min(1.0), most);
             if ahead >= LEAST {
                 saved = Some(Box::new(Saved {
                     run: run.try_clone()?,
-                    model: self.model.clone(),
-                    projector: self.projector.clone(),
+                    drives: self.drives.clone(),
                     detector: detector.clone(),
                     at: self.at,
                     told: self.told.clone(),
@@ -384,7 +456,7 @@ impl Forward {
 
     /// Takes the last prediction back, with the periods that were simulated after it.
     fn go_back(&mut self, run: &mut Run, saved: Saved) -> Detector {
-        let Saved { run: before, model, projector, detector, at, told } = saved;
+        let Saved { run: before, drives, detector, at, told } = saved;
         let in_vain = run.counters().programmed_total() - before.counters().programmed_total();
         let FastForwarded { predictions_taken_back, pages_programmed_in_vain, periods_simulated, .. } = self.told;
         self.told = FastForwarded {
@@ -393,45 +465,25 @@ impl Forward {
             periods_simulated,
             ..told
         };
-        (*run, self.model, self.projector, self.at) = (before, model, projector, at);
+        (*run, self.drives, self.at) = (before, drives, at);
         self.died_within = None;
         detector
     }
 
-    /// The longest prediction, up to `ahead`, that does not bring more blocks to their rated erases than the spare blocks allow.
-    fn bounded(&self, run: &Run, ahead: f64) -> f64 {
-        let drive = run.drive();
-        let Some(rated) = drive.rated_cycles() else { return ahead };
-        let units = u64::from(drive.layout().units_per_block());
-        let spare = drive.service_units().saturating_sub(u64::from(drive.exported())) / units;
-        let now = drive.superblock_erase_counts();
-        let retired = drive.retired_blocks() as usize;
-        let worn = |ahead: f64| {
-            let predicted = self.model.predict(now, ahead);
-            let at_end =
-                predicted.iter().zip(now).filter(|(predicted, now)| **predicted + 0.5 >= f64::from(rated.max(**now)));
-            at_end.count().saturating_sub(retired)
+    /// The longest prediction, up to `ahead`, that does not bring more blocks of any drive to their rated erases than this share of its spare blocks, nor
+    /// one as far as its operator lets it come.
+    fn bounded(&self, run: &Run, ahead: f64, spare_share: f64) -> f64 {
+        let of_drive = |(known, (_, drive)): (&Learned, (Counters, &Drive))| {
+            bounded_by(known.model.as_ref(), drive, ahead, spare_share, run.replaced_at())
         };
-        let most = (spare as f64 * SPARE_SHARE) as usize;
-        let grown =
-            self.model.predict(now, 1.0).iter().zip(now).map(|(next, now)| next - f64::from(*now)).fold(0.0, f64::max);
-        let ahead = ahead.min(WEAR_SHARE * f64::from(rated) / grown.max(f64::MIN_POSITIVE));
-        if worn(ahead) <= most {
-            return ahead;
-        }
-        let (mut low, mut high) = (0.0, ahead);
-        for _ in 0..HALVINGS {
-            let middle = 0.5 * (low + high);
-            if worn(middle) <= most { low = middle } else { high = middle }
-        }
-        low
+        self.drives.iter().zip(run.counted()).map(of_drive).fold(ahead, f64::min)
     }
 
     /// The figures of the life.
     fn told(mut self, run: &Run) -> FastForwarded {
-        let of_drive = |units: u64| units as f64 / f64::from(run.drive().logical_initial());
+        let of_drive = |units: u64| units as f64 / f64::from(run.when_new());
         let (counted, predicted) = (run.counters(), run.predicted());
-        let simulated = counted.host_units_filled(u64::from(run.drive().unit_bytes()));
+        let simulated = counted.host_units_filled(run.unit_bytes());
         self.told.drive_writes_simulated = of_drive(simulated);
         self.told.drive_writes_predicted = of_drive(predicted);
         self.told.blocks_erased_simulated = counted.erases_total();
@@ -440,6 +492,38 @@ impl Forward {
         self.told.factor_reached = (simulated + predicted) as f64 / (simulated as f64 * paid).max(1.0);
         self.told
     }
+}
+
+/// See [`Forward::bounded`].
+fn bounded_by(model: &dyn Model, drive: &Drive, ahead: f64, spare_share: f64, replaced_at: Option<f64>) -> f64 {
+    let Some(rated) = drive.rated_cycles() else { return ahead };
+    let units = u64::from(drive.layout().units_per_block());
+    let spare = drive.service_units().saturating_sub(u64::from(drive.exported())) / units;
+    let now = drive.superblock_erase_counts();
+    let retired = drive.retired_blocks() as usize;
+    let worn = |ahead: f64| {
+        let predicted = model.predict(now, ahead);
+        let at_end =
+            predicted.iter().zip(now).filter(|(predicted, now)| **predicted + 0.5 >= f64::from(rated.max(**now)));
+        at_end.count().saturating_sub(retired)
+    };
+    let most = (spare as f64 * spare_share) as usize;
+    let next = model.predict(now, 1.0);
+    let grown = || next.iter().zip(now).map(|(next, now)| next - f64::from(*now));
+    let mut ahead = ahead.min(WEAR_SHARE * f64::from(rated) / grown().fold(0.0, f64::max).max(f64::MIN_POSITIVE));
+    if let Some((share, used)) = replaced_at.zip(drive.life_used()) {
+        let pace = grown().sum::<f64>() / now.len() as f64 / f64::from(rated);
+        ahead = ahead.min(((share - used) / pace.max(f64::MIN_POSITIVE)).max(0.0));
+    }
+    if worn(ahead) <= most {
+        return ahead;
+    }
+    let (mut low, mut high) = (0.0, ahead);
+    for _ in 0..HALVINGS {
+        let middle = 0.5 * (low + high);
+        if worn(middle) <= most { low = middle } else { high = middle }
+    }
+    low
 }
 
 /// Advances until the bytes that the host wrote would fill `units` units more. Where it writes pages in part, it takes more pages.

@@ -6,16 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wane_archive::{Archive, ArchiveError};
 use wane_blockdev::{
     Batch as Asked, BlockDevice, ExtentState, Living, Notice, NoticeKind, SectorRange, Stop, Tally, Took, Work,
-    all_extents, all_of,
+    all_extents, all_of, each_of,
 };
-use wane_ftl::EndOfLife;
+use wane_ftl::{EndOfLife, ProjectionError};
 use wane_results::{Counters, EndCause};
-use wane_ssd::Drive;
+use wane_ssd::{Drive, Projection};
 use wane_units::{Lba, Lpn, Sectors};
 use wane_workload::{Batch, Op};
 
 use crate::below::Below;
 use crate::files::Files;
+use crate::queued::Queued;
 use crate::record::Recorded;
 use crate::space::{HostSpace, Space};
 use crate::usable::Usable;
@@ -69,6 +70,8 @@ pub(crate) struct Host {
     unit: Sectors,
     /// Units of the device when it was new.
     when_new: u32,
+    /// Units that were predicted instead of written. One drive keeps them itself.
+    predicted: u64,
     /// The sectors of the present batch.
     extents: Vec<SectorRange>,
     /// What the last batch of reads found lost.
@@ -96,7 +99,7 @@ impl Host {
     }
 
     const fn on(device: Below, addresses: Addresses, unit: Sectors, when_new: u32) -> Self {
-        Self { device, addresses, unit, when_new, extents: Vec::new(), unread: Vec::new() }
+        Self { device, addresses, unit, when_new, predicted: 0, extents: Vec::new(), unread: Vec::new() }
     }
 
     /// Makes the host of a stack of devices, which has `when_new` units of `unit` sectors when it is new.
@@ -108,6 +111,68 @@ impl Host {
     pub(crate) fn wrapping(stack: Box<dyn Living>, unit: Sectors) -> Self {
         let when_new = (stack.capacity().0 / unit.0) as u32;
         Self::on(Below::Stack(stack), Addresses::Wrapping, unit, when_new)
+    }
+
+    /// A copy to which the requests of a probe go: its addresses wrap around, and nobody gives anything back.
+    pub(crate) fn for_probe(&self) -> Self {
+        let device = match self.space() {
+            Some(space) => Below::Bare(Box::new(space.drive().clone())),
+            None => self.device.clone(),
+        };
+        Self { predicted: self.predicted, ..Self::on(device, Addresses::Wrapping, self.unit, self.when_new) }
+    }
+
+    /// Applies predicted wear of `units` units to the drives that take writes, in order. What they want then, they tell.
+    ///
+    /// # Errors
+    /// A drive refuses, and nothing of it changes.
+    pub(crate) fn project(&mut self, units: u64, projections: &[Projection<'_>]) -> Result<(), ProjectionError> {
+        let (mut next, mut refused) = (projections.iter(), None);
+        self.each_drive(&mut |drive| {
+            if drive.end_of_life().is_none()
+                && let Some(projection) = next.next()
+            {
+                match drive.project_wear(projection) {
+                    Ok(outcome) => drive.settle_alone(outcome),
+                    Err(error) => refused = refused.take().or(Some(error)),
+                }
+            }
+        });
+        self.predicted += units;
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Whether it stands on one drive, and no file system or array between.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.is_bare() || self.space().is_some()
+    }
+
+    /// Whether the device takes writes.
+    pub(crate) fn takes_writes(&self) -> bool {
+        match self.device.only() {
+            Some(drive) => drive.end_of_life().is_none(),
+            None => self.living().end_of_life().is_none() && !self.living().is_off(),
+        }
+    }
+
+    /// The time of the array, if it stands on one whose time is kept.
+    pub(crate) fn array_time(&self) -> Option<&Queued> {
+        self.device.queued().filter(|queued| queued.keeps_time() && self.device.only().is_none())
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn array_time_mut(&mut self) -> Option<&mut Queued> {
+        let is_array = self.device.only().is_none();
+        self.device.queued_mut().filter(|queued| queued.keeps_time() && is_array)
+    }
+
+    /// Hands out the drives that have power, to be changed.
+    pub(crate) fn each_drive(&mut self, each: &mut dyn FnMut(&mut Drive)) {
+        each_of::<Drive>(self.living_mut(), &mut |drive| {
+            if !drive.is_off() {
+                each(drive);
+            }
+        });
     }
 
     /// The file system, if it stands on one.
@@ -289,7 +354,7 @@ impl Host {
         stop: &AtomicBool,
     ) -> Result<(), Halt> {
         if let Addresses::Wrapping = self.addresses {
-            let exported = self.exported();
+            let exported = self.files().map_or_else(|| self.exported(), Files::blocks);
             if exported == 0 {
                 return Ok(());
             }
@@ -487,6 +552,10 @@ impl Host {
 }
 
 impl Recorded for Host {
+    fn predicted_units(&self) -> u64 {
+        self.device.only().map_or(self.predicted, |drive| drive.predicted().host_units)
+    }
+
     #[inline]
     fn drive(&self) -> &Drive {
         self.device.drive()

@@ -38,6 +38,7 @@ mod files;
 mod forward;
 mod host;
 mod operations;
+mod queued;
 mod record;
 mod space;
 mod timed;

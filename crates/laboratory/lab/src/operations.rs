@@ -127,7 +127,7 @@ mod tests {
 
     impl Bed {
         fn new() -> Self {
-            Self { operations: Operations::default(), meter: Meter::new(()) }
+            Self { operations: Operations::default(), meter: Meter::new(0, ()) }
         }
 
         /// Milestones at a time, with the requests of the drive that are open by how many back they lie; then a request comes.

@@ -31,6 +31,8 @@ pub(crate) trait Recorded {
     fn unit_bytes(&self) -> u64;
     /// Logical units that its host still uses.
     fn exported(&self) -> u32;
+    /// Units that were predicted instead of written since it was new.
+    fn predicted_units(&self) -> u64;
     /// Units trimmed because their space was given up, not by the workload.
     fn trimmed(&self) -> u64;
 }
@@ -104,14 +106,17 @@ impl Record {
 
     /// Starts counting.
     pub(crate) fn start(&mut self, host: &mut Host) {
+        if self.observer.as_ref().is_some_and(|observer| observer.times_the_run()) {
+            host.device().flush();
+        }
         self.begin(host);
         host.start_files();
         // Those of an array level from the start.
         if let Some(drive) = host.device().one_drive() {
             drive.set_leveling(true);
-            if let Some(observer) = &mut self.observer {
-                observer.start(drive);
-            }
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.start(host);
         }
         self.begin_step(host);
         self.sample(host, 0);
@@ -125,7 +130,7 @@ impl Record {
     }
 
     fn begin(&mut self, host: &impl Recorded) {
-        (self.zero, self.predicted_before) = (host.counters(), host.drive().predicted().host_units);
+        (self.zero, self.predicted_before) = (host.counters(), host.predicted_units());
         let drives = host.drives();
         let counts = || drives.iter().flat_map(|drive| drive.superblock_erase_counts());
         self.mean_at_start = counts().map(|count| f64::from(*count)).sum::<f64>() / counts().count() as f64;
@@ -153,7 +158,7 @@ impl Record {
 
     /// Host units of the life that were predicted instead of simulated.
     pub(crate) fn predicted(&self, host: &impl Recorded) -> u64 {
-        host.drive().predicted().host_units - self.predicted_before
+        host.predicted_units() - self.predicted_before
     }
 
     /// Host units of the life since counting started, including predicted ones.

@@ -176,7 +176,8 @@ impl Run {
         loop {
             let progress = lanes.step(&mut budget, |part| life.advance(host, record, part, watch))?;
             let Some(progress) = progress else { return Ok(Progress::Paused) };
-            lanes.look(host, record, progress, watch)?;
+            let present = life.last_phase().map(|number| life.present(number));
+            lanes.look(host, record, present.as_ref(), progress, watch)?;
             if progress == Progress::Over {
                 return Ok(progress);
             }

@@ -162,7 +162,7 @@ pub(crate) fn to_its_end(
     let finished = run.finish(stop)?;
     let mut result = result(scenario, overrides, &finished, stopwatch, &measured);
     if let Some(array) = finished.array {
-        let (FinishedArray { figures, drives, .. }, calendar) = (*array, finished.calendar);
+        let (FinishedArray { figures, drives }, calendar) = (*array, finished.calendar);
         let of_drive = |(member, finished): &(Scenario, Finished)| {
             self::result(member, overrides, finished, stopwatch, &Measured::default())
         };
@@ -418,7 +418,8 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     warnings.extend(finished.notes.iter().cloned());
     warnings.extend(extrapolation(scenario, finished));
     warnings.extend(
-        finished.measured.as_ref().and_then(|measured| {
+        // Those of an array are told by its drives.
+        finished.measured.as_ref().filter(|_| scenario.array.is_none()).and_then(|measured| {
             disturb::countings_differ(scenario, finished.wear.quantiles().mean, measured.oldest.0)
         }),
     );

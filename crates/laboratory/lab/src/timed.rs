@@ -142,11 +142,11 @@ impl Waiting {
 }
 
 impl Requests {
-    /// Makes the requests for a clock at time 0.
-    pub(crate) fn new(spec: &TimedSpec, (arrival, stream): (Arrival, Stream), standing: Standing) -> Self {
+    /// Makes the requests for a device whose time is `from` nanoseconds.
+    pub(crate) fn new(spec: &TimedSpec, (arrival, stream): (Arrival, Stream), standing: Standing, from: u64) -> Self {
         Self {
-            meter: Meter::new(standing),
-            arrivals: Arrivals::new(arrival, spec.scale, 0, stream),
+            meter: Meter::new(from, standing),
+            arrivals: Arrivals::new(arrival, spec.scale, from, stream),
             next: None,
             scale: spec.scale,
             unit_bytes: spec.unit_bytes,
@@ -156,13 +156,6 @@ impl Requests {
             open: OpenLoop::default(),
             next_token: 0,
         }
-    }
-
-    /// Makes the requests for a device whose drives have clocks of their own, from `at` ns on.
-    pub(crate) fn above(spec: &TimedSpec, (arrival, stream): (Arrival, Stream), at: u64) -> Self {
-        let unknown = Standing { drive_writes: 0.0, erase_count_mean: 0.0, life_used: None, errors: None, heat: None };
-        let requests = Self::new(spec, (arrival, stream.clone()), unknown).with_one_window();
-        Self { arrivals: Arrivals::new(arrival, spec.scale, at, stream), ..requests }
     }
 
     /// The same, for one window.
@@ -274,21 +267,6 @@ impl Requests {
         self.meter.begin_part(device.at().0, standing);
     }
 
-    /// Lets all requests of a device above drives end, which came from `from` ns on, and returns their figures. Once `stop` is true, those that
-    /// have not ended are left out.
-    pub(crate) fn finish_above(self, device: &mut Below, from: u64, stop: &AtomicBool) -> Above {
-        let Self { mut meter, mut operations, open, .. } = self;
-        device.run(Until::Idle, stop, &mut |completion| {
-            meter.record(completion);
-            operations.done(completion, &mut meter);
-        });
-        let done = device.at().0.max(from);
-        let latencies = meter.latencies();
-        let seconds = seconds(done - from);
-        let throughput = throughput(&latencies, seconds);
-        Above { seconds, throughput, overload: open.overload(done), reads: latencies.reads, writes: latencies.writes }
-    }
-
     /// Lets all requests end and returns their figures. Once `stop` is true, those that have not ended are left out.
     pub(crate) fn finish(self, device: &mut Below, standing: Standing, kind: WindowKind, stop: &AtomicBool) -> Timed {
         let Self { mut meter, mut operations, heat, open, .. } = self;
@@ -298,9 +276,8 @@ impl Requests {
             meter.record(completion);
             operations.done(completion, &mut meter);
         });
-        let clock = device.drive().clock().expect("requests come to a drive's clock");
-        let ended = clock.scheduler().heat(clock.scheduler().now());
-        let timed = meter.finish(clock.scheduler(), standing);
+        let ended = device.heat();
+        let timed = meter.finish(device.ran(), standing);
         Timed {
             latency: latency(&timed.latencies, seconds(timed.elapsed_ns)),
             throughput: throughput(&timed.latencies, seconds(timed.elapsed_ns)),
@@ -319,8 +296,8 @@ impl Requests {
 /// The spec of timed requests.
 #[derive(Clone, Debug)]
 pub struct TimedSpec {
-    /// The drive's clock.
-    pub clock: ClockSpec,
+    /// The clock of each drive, in order.
+    pub clocks: Vec<ClockSpec>,
     /// Factor of the times between a trace's requests.
     pub scale: f64,
     /// Bytes of a mapping unit.
@@ -352,17 +329,6 @@ pub(crate) struct Timed {
     pub(crate) buffered_reads: u64,
     /// Reads that went to the rest of their stripe.
     pub(crate) reads_around: u64,
-}
-
-/// The figures of requests to a device above drives.
-pub(crate) struct Above {
-    /// Simulated seconds.
-    pub(crate) seconds: f64,
-    pub(crate) throughput: Throughput,
-    /// A sentence that requests came faster than they were served, if they did.
-    pub(crate) overload: Option<String>,
-    pub(crate) reads: Histogram,
-    pub(crate) writes: Histogram,
 }
 
 /// At least a nanosecond, so that rates stay finite.

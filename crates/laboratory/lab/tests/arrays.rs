@@ -325,23 +325,6 @@ fn a_mirror_is_as_slow_as_its_last_copy_and_reads_from_all() {
     }
 }
 
-/// The same drive, once by the requests of a run of one drive and once as an array.
-#[test]
-fn an_array_of_one_drive_is_as_fast_as_the_drive() {
-    let array = probes(&["array.layout=linear", "array.member=[{}]"]);
-    let mut alone = scenario(&[&PROBED[..], &["probe.until.requests=4000"]].concat()).to_toml();
-    alone = alone.replace(&alone[alone.find("[array]").unwrap()..alone.find("[drive").unwrap()], "");
-    let alone = Scenario::resolve(&Sources { file: Some(("alone.toml", &alone)), ..Sources::default() }).unwrap();
-    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
-    let alone = session::execute(&alone, &PolicyOverrides::default(), &mut watch).unwrap();
-    for (window, probe) in alone.windows.iter().zip(&array) {
-        let (one, other) = (window.latency.read.as_ref().unwrap().times, probe.host.read.unwrap());
-        assert!((one.mean_ns / other.mean_ns - 1.0).abs() < 0.1, "{} {}", one.mean_ns, other.mean_ns);
-        assert_eq!((one.count, one.p50_ns), (other.count, other.p50_ns));
-    }
-    assert_eq!((alone.windows.len(), array.len()), (3, 3));
-}
-
 /// A probe is a copy, and the errors of a chip are those of each drive.
 #[test]
 fn probes_change_nothing_and_drives_of_a_run_err() {
@@ -367,14 +350,6 @@ fn probes_change_nothing_and_drives_of_a_run_err() {
     assert!(worn.summary.warnings[0].starts_with("the run ended before 1 of 3 probes were due"), "{worn:?}");
 }
 
-#[test]
-fn what_a_run_does_not_simulate_is_refused_at_its_key() {
-    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
-    let ended = session::execute(&scenario(&["time.scheduler=event"]), &PolicyOverrides::default(), &mut watch);
-    let refused = ended.map(drop).unwrap_err().to_string();
-    assert!(refused.starts_with("time.scheduler: an array ages without a clock; with [probe]"), "{refused}");
-}
-
 /// An array that ends is looked at as it was just before: slower than when it was new, since its drives have little left to collect into.
 #[test]
 fn an_array_is_probed_at_the_end_of_its_life() {
@@ -385,7 +360,7 @@ fn an_array_is_probed_at_the_end_of_its_life() {
     assert_eq!(lived.summary.end.reason, EndReason::EndOfLife);
     // Little was left: the copy may end in its probe, and nothing else is to say.
     let told = &lived.summary.warnings;
-    assert!(told.iter().all(|told| told.starts_with("the array ended in its probe: ")), "{told:?}");
+    assert!(told.iter().all(|told| told.starts_with("the array ended in its probe after ")), "{told:?}");
     let end = lived.summary.end.at_drive_writes;
     assert!(last.at_array_writes < end && last.at_array_writes > 0.95 * end, "{} of {end}", last.at_array_writes);
     assert!(last.life_used.unwrap() > 0.7 && first.life_used.unwrap() < 0.1, "{:?}", last.life_used);
@@ -400,4 +375,33 @@ fn an_array_is_probed_at_the_end_of_its_life() {
         "{:?}",
         lived.summary.warnings
     );
+}
+
+/// Each member is predicted from its own periods, and no prediction spans a death or what comes after it.
+#[test]
+fn a_fast_forwarded_array_dies_when_the_simulated_one_does() {
+    let life = ["drive.endurance=150"];
+    let worn = "array.member=[{}, { drive = { initial = { erase-count = 60 } } }]";
+    let tended =
+        ["array.at-end-of-life=gone", "array.spares=1", "array.replace-at=0.7", "until={ drive-writes = 120 }"];
+    for more in [&[][..], &[worn], &[&[worn][..], &tended].concat()] {
+        let set = [&life[..], more].concat();
+        let simulated = lived(&scenario(&set));
+        let predicted = lived(&scenario(&[&set[..], &["fast-forward.factor=4"]].concat()));
+        let told = predicted.summary.fast_forward.as_ref().unwrap();
+        assert!(told.factor_reached > 1.4 && told.predictions > 5, "{told:?}");
+        assert_eq!(states(&predicted), states(&simulated));
+        let (end, first) = (simulated.summary.end.at_drive_writes, simulated.array.first_death_at);
+        assert!((predicted.summary.end.at_drive_writes / end - 1.0).abs() < 0.05, "{told:?} {end}");
+        if let Some(first) = first {
+            assert!((predicted.array.first_death_at.unwrap() / first - 1.0).abs() < 0.08, "{told:?} {first}");
+        }
+        for (one, other) in predicted.array.drives.iter().zip(&simulated.array.drives) {
+            assert!((one.came_at - other.came_at).abs() < 0.05 * end, "{one:?} {other:?}");
+            assert!((one.erase_count_mean / other.erase_count_mean - 1.0).abs() < 0.1, "{one:?} {other:?}");
+        }
+        // What was predicted counts in the lives of the drives, too.
+        let drive = &predicted.drives[0].summary;
+        assert!(drive.end.at_drive_writes > 1.5 * drive.host.drive_writes, "{drive:?}");
+    }
 }

@@ -101,8 +101,6 @@ fn what_a_file_system_cannot_stand_on_is_refused_in_a_sentence() {
         Scenario::resolve(&sources).unwrap_err().to_string()
     };
     let table = [
-        ("time.scheduler=\"event\"", "time.scheduler", "keeps time"),
-        ("probe.at-drive-writes=[1]", "probe", "leave out [file-system]"),
         ("file-system.files=60000", "file-system", "60000"),
         ("file-system.segment=\"3 KiB\"", "file-system.segment", "64 KiB"),
         ("file-system.segment=\"8 MiB\"", "file-system", "a segment has 8388608 bytes"),
@@ -198,5 +196,21 @@ fn what_moves_is_counted_once_whatever_the_array_keeps() {
             assert_eq!(drive.summary.host.bytes_written, one.summary.host.bytes_written, "{copies}");
             assert_eq!(drive.summary.flash.pages_programmed.file_system, 0);
         }
+    }
+}
+
+/// A drive below a file system is predicted as one whose addresses a workload uses.
+#[test]
+fn a_fast_forwarded_life_under_a_file_system_is_as_long_as_the_simulated_one() {
+    let life = ["until={ end-of-life = true }", "drive.endurance=150", "file-system.utilization=\"40 %\""];
+    for capacity in ["ftl.capacity=\"fixed\"", VARIANT] {
+        let set = [&life[..], &[capacity]].concat();
+        let simulated = lived(&set).summary;
+        let predicted = lived(&[&set[..], &["fast-forward.factor=4"]].concat()).summary;
+        let told = predicted.fast_forward.unwrap();
+        assert!(told.factor_reached > 2.0 && told.predictions > 5, "{told:?}");
+        let (one, other) = (predicted.end.at_drive_writes, simulated.end.at_drive_writes);
+        assert!((one / other - 1.0).abs() < 0.05, "{one} {other} {told:?}");
+        assert_eq!(predicted.end.cause, simulated.end.cause);
     }
 }

@@ -1,8 +1,8 @@
 //! The page of an array: its answer and a table of its drives, above the runs of these drives side by side.
 
 use wane_results::{
-    ArrayDrive, ArrayDriveLatency, ArrayFigures, ArrayProbe, Capacity, DriveState, EndCause, EndReason,
-    LatencyDistribution, RunResult, Summary, Unfinished,
+    ArrayDrive, ArrayDriveLatency, ArrayFigures, ArrayLatency, Capacity, DriveState, EndCause, EndReason,
+    LatencyDistribution, RunResult, Summary, Throughput, Unfinished,
 };
 
 use super::html::{Figure, Table, escape, table};
@@ -16,6 +16,7 @@ pub(super) fn opening(result: &RunResult) -> Option<Opening> {
     for told in array_in_words(summary).iter().skip(1).chain(&summary.warnings) {
         section.push_str(&format!("<p class=\"lead\">{}</p>\n", escape(told)));
     }
+    section.push_str(&tabulate_times(result, array));
     section.push_str(&table(&tabulate_drives(array), "numbers"));
     section.push_str(
         "<p class=\"caption\">Times in this table and in the first line are array writes; charts below count the writes of each drive, from its \
@@ -24,7 +25,6 @@ pub(super) fn opening(result: &RunResult) -> Option<Opening> {
     if let Some(forecast) = &array.forecast {
         section.push_str(&super::forecast::section(forecast));
     }
-    section.push_str(&tabulate_probes(array));
     section.push_str(&format!(
         "<details><summary>The scenario of the array</summary>\n<pre>{}</pre></details>\n</section>\n",
         escape(&result.scenario_toml)
@@ -75,37 +75,67 @@ fn tabulate_drives(array: &ArrayFigures) -> Table {
     Table { headers: headers.map(str::to_owned).to_vec(), rows: array.drives.iter().map(row).collect() }
 }
 
-/// What the host saw at each age, and in the last probe what each drive did.
-fn tabulate_probes(array: &ArrayFigures) -> String {
-    let Some(last) = array.probes.last() else { return String::new() };
-    let mut text = String::from("<h2>What the host sees</h2>\n");
-    let host = |probe: &ArrayProbe| {
-        let rates = [probe.throughput.read.iops, probe.throughput.write.iops];
-        let figures = [&probe.host.read, &probe.host.write].map(Option::as_ref);
-        let kinds = figures.into_iter().zip(rates).flat_map(|(times, iops)| {
-            let rate = if times.is_some() { counted(iops.round()) } else { "\u{2013}".to_owned() };
-            [of_times(times), vec![rate]].concat()
-        });
-        std::iter::once(counted(probe.at_array_writes)).chain(kinds).collect()
+/// What the host felt, at each age or over a timed run, and what each of its drives did meanwhile.
+fn tabulate_times(result: &RunResult, array: &ArrayFigures) -> String {
+    let summary = &result.summary;
+    let host: Vec<Vec<String>> = match (&summary.latency, summary.throughput) {
+        _ if !array.probes.is_empty() => array
+            .probes
+            .iter()
+            .map(|probe| row(counted(probe.at_array_writes), [probe.host.read, probe.host.write], &probe.throughput))
+            .collect(),
+        (Some(latency), Some(throughput)) => {
+            let times = [latency.read, latency.write].map(|figures| figures.map(|figures| figures.times));
+            vec![row("the whole run".to_owned(), times, &throughput)]
+        }
+        _ => return String::new(),
     };
+    let mut text = String::from("<h2>What the host feels</h2>\n");
     let headers = [&["array writes"][..], &columns("reads"), &["a second"], &columns("writes"), &["a second"]].concat();
-    text.push_str(&titled(&headers, array.probes.iter().map(host).collect()));
-    let caption =
-        "Each row is a copy of the array that served the same requests at its age. A write is done with its last copy.";
-    text.push_str(&format!("<p class=\"caption\">{caption}</p>\n"));
-    let drive = |drive: &ArrayDriveLatency| {
-        let name = drive.run.as_ref().map_or_else(|| format!("drive {}", drive.place), |run| run.replace('-', " "));
-        [&drive.latency.read, &drive.latency.write]
-            .into_iter()
-            .fold(vec![name], |row, times| [row, of_times(times.as_ref())].concat())
+    text.push_str(&titled(&headers, host));
+    let each = if array.probes.is_empty() {
+        ""
+    } else {
+        "Each row is a copy of the array that served the same requests at its age. "
     };
-    let headers = [&["drive"][..], &columns("reads"), &columns("writes")].concat();
-    text.push_str(&titled(&headers, last.drives.iter().map(drive).collect()));
-    let at = counted(last.at_array_writes);
+    text.push_str(&format!("<p class=\"caption\">{each}A write is done with its last copy or parity.</p>\n"));
+    let of_drive = |name: String, latency: &ArrayLatency, waited: Option<f64>| {
+        let times = [&latency.read, &latency.write].into_iter().flat_map(|times| of_times(times.as_ref()));
+        let waited = waited.map_or_else(|| "\u{2013}".to_owned(), |share| format!("{:.1}\u{a0}%", 100.0 * share));
+        [name].into_iter().chain(times).chain([waited]).collect::<Vec<String>>()
+    };
+    let (drives, when): (Vec<Vec<String>>, String) = match array.probes.last() {
+        Some(last) => {
+            let name = |drive: &ArrayDriveLatency| {
+                drive.run.as_ref().map_or_else(|| format!("drive {}", drive.place), |run| run.replace('-', " "))
+            };
+            let rows = last.drives.iter().map(|drive| of_drive(name(drive), &drive.latency, drive.waited_for));
+            (rows.collect(), format!("in the last probe, after {} array writes", counted(last.at_array_writes)))
+        }
+        None => {
+            let rows = array.drives.iter().filter_map(|drive| {
+                Some(of_drive(drive.run.replace('-', " "), drive.latency.as_ref()?, drive.waited_for))
+            });
+            (rows.collect(), "in the run".to_owned())
+        }
+    };
+    let headers = [&["drive"][..], &columns("reads"), &columns("writes"), &["waited for last"]].concat();
+    text.push_str(&titled(&headers, drives));
     text.push_str(&format!(
-        "<p class=\"caption\">What the drives did for the host in the last probe, after {at} array writes.</p>\n"
+        "<p class=\"caption\">What the drives did for the host {when}. The last column is the share of the time of the host\u{2019}s requests \
+         which waited for this drive last.</p>\n"
     ));
     text
+}
+
+/// What a host felt: reads, writes, and how many of each a second.
+fn row(of: String, times: [Option<LatencyDistribution>; 2], throughput: &Throughput) -> Vec<String> {
+    let rates = [throughput.read.iops, throughput.write.iops];
+    let kinds = times.into_iter().zip(rates).flat_map(|(times, iops)| {
+        let rate = if times.is_some() { counted(iops.round()) } else { "\u{2013}".to_owned() };
+        [of_times(times.as_ref()), vec![rate]].concat()
+    });
+    std::iter::once(of).chain(kinds).collect()
 }
 
 /// The headers of the latencies of a kind.
@@ -162,7 +192,7 @@ fn answer(summary: &Summary, array: &ArrayFigures) -> String {
         }
         (Some(first), ..) => format!(
             "{} died after {} array writes; the {layout} lived on to the end of the run, at {at}",
-            names(worn().take(1)),
+            names(array.drives.iter().filter(died).filter(|drive| drive.ended_at == Some(first)).take(1)),
             counted(first)
         ),
         (None, ..) if is_over => {
@@ -219,7 +249,7 @@ pub fn array_in_words(summary: &Summary) -> Vec<String> {
         lost if lost == initial => "All data are lost at the end.".to_owned(),
         lost => format!("{} cannot be read at the end.", capacity(lost)),
     });
-    if let Some(files) = &summary.file_system {
+    if let Some(files) = summary.file_system.as_ref().filter(|files| files.bytes_written > 0) {
         let times = |ratio: Option<f64>| ratio.map_or_else(|| "none".to_owned(), |ratio| format!("{ratio:.2}"));
         told.push(format!(
             "Programs wrote {} to files: the {} got {} times as much, and the flash of its drives {} times.",

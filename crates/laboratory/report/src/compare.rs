@@ -125,7 +125,7 @@ fn figure_of(heading: &str, groups: &[Group<'_>], keys: &[Key], measures: &[Meas
         let told = |group: usize| format!("{} ({})", measured.told(group), named(group));
         caption = format!("From {} to {}.", told(worst), told(best));
     }
-    if measures.iter().any(|one| one.metric.is_timed()) {
+    if measures.iter().any(|one| one.metric.is_timed()) && !groups[0].of_age().is_empty() {
         caption.push_str(&format!(" Latencies, rates and errors are those{}.", groups[0].of_age()));
     }
     if measures.iter().any(|one| one.alive.iter().any(|alive| *alive)) {

@@ -77,6 +77,9 @@ pub struct ArrayDriveLatency {
     pub run: Option<String>,
     /// Its latencies.
     pub latency: ArrayLatency,
+    /// Share of the time of the host's requests which waited for it last; absent in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_for: Option<f64>,
 }
 
 /// `array.json` of versions before an array had a summary as a drive has.
@@ -142,6 +145,12 @@ pub struct ArrayDrive {
     pub erase_count_mean: f64,
     /// Bytes that the array wrote on it.
     pub bytes_written: u64,
+    /// Its answers to what the host asked in a timed run; absent in any other. Requests of the array's own are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<ArrayLatency>,
+    /// Share of the time of the host's requests which waited for it last; absent in a run without time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_for: Option<f64>,
 }
 
 /// What of an array's results the user stopped. What comes after it is missing, too.

@@ -435,10 +435,6 @@ impl Resolver<'_> {
         let Some(table) = Self::section(self.merged, KEY) else { return Ok(None) };
         let mut settings: ArraySettings = self.settings(table, KEY)?;
         let refuse = |key: &str, message: String| Err(self.error(key, message));
-        if Self::section(self.merged, "fast-forward").is_some() {
-            let why = "predicts the erases of one drive; the lives of an array's members are simulated";
-            return refuse("fast-forward", why.to_owned());
-        }
         let count: usize = settings.member.iter().map(|member| member.count as usize).sum();
         if !(1..=MEMBERS_MAX).contains(&count) {
             return refuse("array.member", format!("found {count} members; 1 to {MEMBERS_MAX} are allowed"));

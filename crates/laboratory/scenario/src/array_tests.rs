@@ -146,7 +146,10 @@ fn what_makes_no_array_is_refused_in_a_sentence() {
         (&["array.member.2.count=1"], "array.member.2: is not there; the list has 2"),
         (&["array.member.0.drive.mapping-unit=3KiB"], "array.member.0.drive"),
         (&["array.member.1.drive.endurence=3"], "did you mean \"endurance\"?"),
-        (&["fast-forward.factor=2"], "fast-forward: predicts the erases of one drive"),
+        (
+            &["fast-forward.factor=2", "array.member.1.drive.faults.erase-failure=1e-6"],
+            "fast-forward: predicts erase counts alone, and the scenario has faults",
+        ),
     ];
     for (set, why) in cases {
         let told = refused(set);

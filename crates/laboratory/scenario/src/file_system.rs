@@ -10,7 +10,7 @@ use super::device::Device;
 use super::resolver::Resolver;
 use super::schema::in_field_order;
 use super::settings::FtlSettings;
-use super::{ArraySpec, ScenarioError, Time};
+use super::{ArraySpec, ScenarioError};
 
 /// A log-structured file system on the drive, or on the array, whose files the workload writes. A drive that shrinks (`ftl.capacity`) asks it for space,
 /// and it gives space back while the workload goes on; an array asks for its members with `array.following = "members"`. Blocks are mapping units. Source: the capacity-variant storage system (001, sections 3.1 and 3.3).
@@ -123,7 +123,6 @@ impl Resolver<'_> {
         device: &Device,
         array: Option<&ArraySpec>,
         ftl: &FtlSettings,
-        time: &Time,
     ) -> Result<Option<FileSystemSpec>, ScenarioError> {
         const KEY: &str = "file-system";
         let Some(table) = Self::section(self.merged, KEY) else { return Ok(None) };
@@ -132,31 +131,12 @@ impl Resolver<'_> {
         if follows && !table.contains_key("way") {
             settings.way = Way::Relocate;
         }
-        let beside = |name: &str| self.merged.contains_key(name);
         let refuse = |key: &str, message: String| Err(self.error(key, message));
         match () {
             () if settings.way != Way::Relocate && follows => {
                 let found = settings.way.name();
                 let why = "array.following = \"members\" gives up the addresses from the array's end on";
                 return refuse("file-system.way", format!("found \"{found}\", allowed is relocate: {why}"));
-            }
-            () if beside("probe") => {
-                return refuse(
-                    "probe",
-                    "is of a drive whose addresses the workload uses; leave out [file-system], or keep the drive and look at it with `wane drive probe`".to_owned(),
-                );
-            }
-            () if beside("fast-forward") => {
-                return refuse(
-                    "fast-forward",
-                    "predicts what a workload does to a drive, and no file system between them".to_owned(),
-                );
-            }
-            () if time.is_timed() => {
-                return refuse(
-                    "time.scheduler",
-                    "keeps time for requests of a workload; a life under [file-system] has none".to_owned(),
-                );
             }
             () if ftl.capacity_policy().relocation_bound().is_some() => {
                 return refuse(

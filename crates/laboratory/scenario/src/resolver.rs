@@ -20,8 +20,8 @@ use super::time::{self, ProbeSettings};
 use super::workload::{self, Space};
 use super::written;
 use super::{
-    Ages, Collection, Device, PaceWord, Phase, Precondition, Probe, Scenario, ScenarioError, Scheduler, Time, Until,
-    Workload, WritesPerDay,
+    Ages, ArraySpec, Collection, Device, PaceWord, Phase, Precondition, Probe, Scenario, ScenarioError, Scheduler,
+    Time, Until, Workload, WritesPerDay,
 };
 
 /// Whether blocks may leave service.
@@ -101,7 +101,7 @@ impl Resolver<'_> {
         time.check(Self::section(self.set, "time").unwrap_or(&empty)).map_err(refuse)?;
         medium.thermal.check(&time).map_err(refuse)?;
         let below = array.as_ref().map_or(&device, |array| &array.device);
-        let file_system = self.file_system(below, array.as_ref(), &ftl, &time)?;
+        let file_system = self.file_system(below, array.as_ref(), &ftl)?;
         let forecast = self.forecast(array.as_ref(), &time)?;
         let seen = file_system.as_ref().map_or(below, |files| &files.device);
         let space = Space { logical_units: seen.logical_units, unit: seen.unit };
@@ -110,7 +110,7 @@ impl Resolver<'_> {
         let probe = self.probe(space, &time, &phases)?;
         self.check_wear_of_probes(probe.as_ref(), &device, &ftl)?;
         self.calendar(&mut time, &phases, probe.as_ref())?;
-        let fast_forward = self.fast_forward(&ftl, &medium, &time, &phases, probe.as_ref())?;
+        let fast_forward = self.fast_forward((&ftl, &medium), array.as_ref(), &time, &phases, probe.as_ref())?;
         let top = self.merged.iter().filter(|(_, value)| !value.is_table() && !value.is_array());
         let top: Settings = self.settings(&top.map(|(key, value)| (key.clone(), value.clone())).collect(), "")?;
         Ok(Scenario {
@@ -421,8 +421,8 @@ impl Resolver<'_> {
     /// probes do not belong to the life.
     fn fast_forward(
         &self,
-        ftl: &FtlSettings,
-        medium: &Medium,
+        of_drive: (&FtlSettings, &Medium),
+        array: Option<&ArraySpec>,
         time: &Time,
         phases: &[Phase],
         probe: Option<&Probe>,
@@ -449,34 +449,47 @@ impl Resolver<'_> {
             return refuse(".refit", format!("model = \"{model}\" is fitted before each prediction; devs is not"));
         }
         let unending = |phase: &Phase| phase.until.requests.is_some() || phase.workload.ends();
-        let needs = |test: fn(&wane_ftl::policies::Needs) -> bool| ftl.needs().any(|(_, _, needs)| test(&needs));
-        let why = match () {
-            () if time.is_timed() && probe.is_none() => {
-                "a clock (time.scheduler), and predicted requests take no time; with [probe] its probes alone are timed"
-            }
-            () if medium.faults != FaultSpec::default() => "faults (drive.faults), which nothing predicts",
-            () if medium.chip.is_some() && probe.is_none() => {
-                "errors (drive.chip), which nothing predicts; with [probe] its probes alone may err"
-            }
-            () if medium.chip.is_some() && medium.ecc.relocations == Relocations::Checked => {
-                "relocations that are checked (drive.ecc.relocations), whose errors nothing predicts"
-            }
-            () if medium.initial.retention_days.is_some() || medium.initial.reads > 0 => {
-                "data with a past (drive.initial.retention and reads), which nothing predicts; probe.retention is how long they lie before a probe"
-            }
-            () if ftl.scrub_policy().acts() => "scrubbing (ftl.scrub), which nothing predicts",
-            () if needs(|needs| needs.errors) => "a policy that goes by errors, which nothing predicts",
-            () if ftl.read_recovery.is_some() => "retirement by re-reads (ftl.read-recovery), which nothing predicts",
-            () if needs(|needs| needs.requests) => "a policy that goes by requests (ftl.placement), which are left out",
-            () if ftl.recovery_policy().acts() => {
-                "a state that survives power cuts (ftl.recovery) and keeps erase counts"
-            }
-            () if phases.iter().any(unending) => {
-                "a phase that ends by requests or with its trace, which are left out of what is predicted; give until.drive-writes, and loop"
-            }
-            () => return Ok(Some(forward)),
+        let why = |(ftl, medium): (&FtlSettings, &Medium)| {
+            let needs = |test: fn(&wane_ftl::policies::Needs) -> bool| ftl.needs().any(|(_, _, needs)| test(&needs));
+            Some(match () {
+                () if time.is_timed() && probe.is_none() => {
+                    "a clock (time.scheduler), and predicted requests take no time; with [probe] its probes alone are timed"
+                }
+                () if medium.faults != FaultSpec::default() => "faults (drive.faults), which nothing predicts",
+                () if medium.chip.is_some() && probe.is_none() => {
+                    "errors (drive.chip), which nothing predicts; with [probe] its probes alone may err"
+                }
+                () if medium.chip.is_some() && medium.ecc.relocations == Relocations::Checked => {
+                    "relocations that are checked (drive.ecc.relocations), whose errors nothing predicts"
+                }
+                () if medium.initial.retention_days.is_some() || medium.initial.reads > 0 => {
+                    "data with a past (drive.initial.retention and reads), which nothing predicts; probe.retention is how long they lie before a probe"
+                }
+                () if ftl.scrub_policy().acts() => "scrubbing (ftl.scrub), which nothing predicts",
+                () if needs(|needs| needs.errors) => "a policy that goes by errors, which nothing predicts",
+                () if ftl.read_recovery.is_some() => {
+                    "retirement by re-reads (ftl.read-recovery), which nothing predicts"
+                }
+                () if needs(|needs| needs.requests) => {
+                    "a policy that goes by requests (ftl.placement), which are left out"
+                }
+                () if ftl.recovery_policy().acts() => {
+                    "a state that survives power cuts (ftl.recovery) and keeps erase counts"
+                }
+                () if phases.iter().any(unending) => {
+                    "a phase that ends by requests or with its trace, which are left out of what is predicted; give until.drive-writes, and loop"
+                }
+                () => return None,
+            })
         };
-        refuse("", format!("predicts erase counts alone, and the scenario has {why}"))
+        let why = match array {
+            None => why(of_drive),
+            Some(array) => array.members.iter().find_map(|member| why((&member.ftl, &member.medium))),
+        };
+        match why {
+            None => Ok(Some(forward)),
+            Some(why) => refuse("", format!("predicts erase counts alone, and the scenario has {why}")),
+        }
     }
 
     /// Finds the calendar that days are counted by: the rate that is written, otherwise the pace of the workload's trace.

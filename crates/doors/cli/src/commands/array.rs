@@ -1,7 +1,9 @@
 //! What `wane run` says of an array.
 
 use wane_report::{self as report, counted, plain};
-use wane_results::{ArrayDrive, ArrayFigures, ArrayLatency, ArrayProbe, LatencyDistribution, RunResult, Summary};
+use wane_results::{
+    ArrayDrive, ArrayDriveLatency, ArrayFigures, ArrayLatency, ArrayProbe, LatencyDistribution, RunResult, Summary,
+};
 use wane_scenario::{ArraySpec, Scenario};
 
 use super::timed::told_percentiles;
@@ -33,44 +35,77 @@ type Kind = fn(&ArrayLatency) -> Option<&LatencyDistribution>;
 /// What the host and the drives of an array saw in a probe, a line each.
 pub(super) fn probed(probe: &ArrayProbe) -> String {
     let mut text = String::new();
-    let reads: Kind = |latency| latency.read.as_ref();
-    let writes: Kind = |latency| latency.write.as_ref();
     let throughput = &probe.throughput;
-    let kinds = [("reads", reads, throughput.read), ("writes", writes, throughput.write)];
-    for (name, of, served) in kinds {
+    for (name, of, served) in [("reads", READS, throughput.read), ("writes", WRITES, throughput.write)] {
         let Some(times) = of(&probe.host) else { continue };
         let rate = plain(&report::traffic(served.bytes_per_second));
         line(&mut text, name, &format!("{}; {:.0} IOPS, {rate}/s", told_percentiles(times), served.iops));
-        for drive in &probe.drives {
-            if let Some(times) = of(&drive.latency) {
-                let name =
-                    drive.run.as_ref().map_or_else(|| format!("drive {}", drive.place), |run| run.replace('-', " "));
-                line(
-                    &mut text,
-                    &format!("  {name}"),
-                    &format!("{}; {} requests", told_percentiles(times), times.count),
-                );
-            }
-        }
+        text += &list_answers(of, &of_probe(probe));
     }
+    text += &list_waits(&of_probe(probe));
     if probe.failed > 0 {
         line(&mut text, "failed", &format!("{} of the requests, in some of their sectors", probe.failed));
     }
     text
 }
 
-/// The probes of a run: how many, and the figures of the last.
-fn list_probes(summary: &Summary, array: &ArrayFigures) -> String {
+const READS: Kind = |latency| latency.read.as_ref();
+const WRITES: Kind = |latency| latency.write.as_ref();
+
+/// How a drive answered what the host asked: its name, its latencies, and the share of the host's time which waited for it last.
+type Answered = (String, ArrayLatency, Option<f64>);
+
+fn of_probe(probe: &ArrayProbe) -> Vec<Answered> {
+    let name = |drive: &ArrayDriveLatency| {
+        drive.run.as_ref().map_or_else(|| format!("drive {}", drive.place), |run| run.replace('-', " "))
+    };
+    probe.drives.iter().map(|drive| (name(drive), drive.latency, drive.waited_for)).collect()
+}
+
+/// The same of the last probe of a run, or of the whole of a timed run; empty of a run without time.
+fn answered(array: &ArrayFigures) -> Vec<Answered> {
+    let of_run = |drive: &ArrayDrive| Some((drive.run.replace('-', " "), drive.latency?, drive.waited_for));
+    array.probes.last().map_or_else(|| array.drives.iter().filter_map(of_run).collect(), of_probe)
+}
+
+/// Latencies of drives, a line each.
+fn list_answers(of: Kind, drives: &[Answered]) -> String {
     let mut text = String::new();
-    if let Some(last) = array.probes.last() {
-        let (count, after) = (array.probes.len(), last.at_array_writes);
-        let when = last.at_days.map_or_else(String::new, |days| format!(", {}", super::life::time(days)));
-        let told = format!("{count}; these are figures of the last, after {after:.2} array writes{when}");
-        line(&mut text, "probes", &told);
-        text += &probed(last);
+    for (name, latency, _) in drives {
+        if let Some(times) = of(latency) {
+            let told = format!("{}; {} requests", told_percentiles(times), times.count);
+            line(&mut text, &format!("  {name}"), &told);
+        }
     }
-    summary.warnings.iter().for_each(|warning| line(&mut text, "warning", warning));
     text
+}
+
+/// For which drives the host waited; nothing of a drive alone.
+fn list_waits(drives: &[Answered]) -> String {
+    let mut text = String::new();
+    let mut waits: Vec<(&str, f64)> =
+        drives.iter().filter_map(|(name, _, waited)| Some((name.as_str(), (*waited)?))).collect();
+    if waits.len() < 2 {
+        return text;
+    }
+    waits.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let told: Vec<String> = waits.iter().map(|(name, share)| format!("{name} {:.1} %", 100.0 * share)).collect();
+    line(&mut text, "waited last for", &format!("{} of the time of the host's requests", told.join(", ")));
+    text
+}
+
+/// What the host felt, and then its drives.
+fn list_times(result: &RunResult, array: &ArrayFigures) -> String {
+    let mut text = super::timed::with_warnings(result, String::new());
+    let drives = answered(array);
+    for (kind, of) in [("reads of drives", READS), ("writes of drives", WRITES)] {
+        let told = list_answers(of, &drives);
+        if !told.is_empty() {
+            line(&mut text, kind, "what each answered the array, in what the host asked");
+            text += &told;
+        }
+    }
+    text + &list_waits(&drives)
 }
 
 /// An array for people, a line a figure; `None` of a drive alone.
@@ -93,7 +128,7 @@ pub(super) fn in_words(result: &RunResult) -> Option<String> {
     for drive in &array.drives {
         line(&drive.run.replace('-', " "), of_drive(drive));
     }
-    text += &list_probes(summary, array);
+    text += &list_times(result, array);
     text += &answers(summary);
     text += &list_forecast(array);
     super::super::output::line(&mut text, "speed", &format!("{:.1} s", summary.run.wall_seconds));

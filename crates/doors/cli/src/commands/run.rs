@@ -381,6 +381,10 @@ fn of_files(summary: &Summary) -> Vec<(&'static str, String)> {
     let ratio = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| format!("{value:.3}"));
     let decimal = |bytes: u64| wane_units::Bytes(bytes).decimal();
     let reached = files.bytes_written_back.map_or_else(String::new, |bytes| {
+        // Where time is kept, each write goes to the drive.
+        if bytes >= files.bytes_written {
+            return String::new();
+        }
         format!(", of which {} reached the drive, the rest being overwritten in memory", decimal(bytes))
     });
     let written = format!(

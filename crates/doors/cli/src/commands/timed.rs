@@ -35,17 +35,18 @@ fn words(result: &RunResult) -> String {
     if let Some(window) = probe {
         let (looks, after) = (result.windows.len(), window.at_drive_writes);
         let when = window.at_days.map_or_else(String::new, |days| format!(", {}", life::time(days)));
-        let told = format!("{looks}; these are figures of the last, after {after:.2} drive writes{when}");
+        let of = if summary.array.is_some() { "array" } else { "drive" };
+        let told = format!("{looks}; these are figures of the last, after {after:.2} {of} writes{when}");
         line(&mut text, "probes", &told);
         for (age, figures) in life::ages(result) {
             line(&mut text, &age, &figures);
         }
     }
     let parts = summary.latency_by_gc.as_ref();
+    let writes = if summary.array.is_some() { "array writes" } else { "drive writes" };
     if let Some(parts) = parts {
         let began = parts.began_at_drive_writes;
-        let told =
-            format!("began after {began:.2} drive writes; figures of the whole run mix the time before and since");
+        let told = format!("began after {began:.2} {writes}; figures of the whole run mix the time before and since");
         line(&mut text, "collection", &told);
     }
     // A probe's figures are those of its age; a timed run's are shown with those of its last window.
@@ -69,9 +70,11 @@ fn words(result: &RunResult) -> String {
             }
             if name == "reads" {
                 line(&mut text, "time of a read", &told_parts(figures));
+            } else if summary.array.is_some() {
+                line(&mut text, "time of a write", &told_parts(figures));
             }
         }
-        if latency.read.is_none() && summary.host.pages_read_unmapped > 0 {
+        if latency.read.is_none() && summary.host.pages_read > 0 && summary.host.pages_read_unmapped > 0 {
             line(&mut text, "reads", "all of addresses without data, which need no flash");
         }
         text.push_str(&operations(latency, last.map(|last| &result.windows[last].latency)));

@@ -8,7 +8,7 @@ use wane_raid::{Linear, MemberState, Mirror, MirrorConfig, Raid, Redundant, Spre
 use wane_results::Counters;
 use wane_scenario::{ArrayLayout, ArraySpec, Initial, LastWord, SEED_MAX, Scenario};
 use wane_sim::Streams;
-use wane_ssd::Drive;
+use wane_ssd::{ClockSpec, Drive};
 use wane_units::{EndOfLife, Fate, Nanos, Sectors};
 
 use crate::build::{self, PlanError, PolicyOverrides};
@@ -22,6 +22,8 @@ pub(crate) struct Drives {
     spec: ArraySpec,
     /// Policies from outside, which each drive has.
     overrides: PolicyOverrides,
+    /// The clock of each drive, for one that comes when the others have theirs and its scenario says nothing of it.
+    clocks: Vec<ClockSpec>,
     seed: u64,
     /// Of each place, which new drive stands there: 0 is the one of the scenario, N the Nth that was put in.
     numbers: Vec<u32>,
@@ -46,6 +48,15 @@ pub(crate) enum Due {
     Dead(usize, EndOfLife),
     /// It is worn as much as the scenario allows.
     Worn(usize),
+}
+
+/// When a new drive gets what belongs on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Copying {
+    /// Before the host goes on: copying takes hours where a life takes years.
+    AtOnce,
+    /// Beside what the host asks, in the array's own time.
+    InItsTime,
 }
 
 /// What a device is made for.
@@ -82,6 +93,7 @@ impl Drives {
         Self {
             spec,
             overrides,
+            clocks: Vec::new(),
             seed,
             numbers: vec![0; count],
             made: 0,
@@ -91,6 +103,11 @@ impl Drives {
             zero: vec![Counters::default(); count],
             day: 0.0,
         }
+    }
+
+    /// The same, whose drives get these clocks in the course of a run.
+    pub(crate) fn with_clocks(self, clocks: Vec<ClockSpec>) -> Self {
+        Self { clocks, ..self }
     }
 
     pub(crate) const fn spec(&self) -> &ArraySpec {
@@ -180,6 +197,12 @@ impl Drives {
         find(*members.get(place)?).filter(|drive: &&Drive| !drive.is_off())
     }
 
+    /// Share of its rated wear at which a drive is replaced; `None` if none is any more.
+    pub(crate) fn replaced_at(&self) -> Option<f64> {
+        let settings = &self.spec.settings;
+        settings.replace_at.map(|share| share.get()).filter(|_| self.replaced < settings.replacements)
+    }
+
     /// Whether the drive of a place is known to have died.
     pub(crate) fn is_dead(&self, place: usize) -> bool {
         self.dead[place]
@@ -196,6 +219,8 @@ impl Drives {
         let share = self.spec.settings.replace_at?.get();
         let known = as_redundant(array)?;
         let is_whole = (0..self.dead.len()).all(|place| known.state(place) == MemberState::Online);
+        // One whose data another drive still lacks stays.
+        let is_whole = is_whole && known.to_copy() == Sectors::ZERO;
         if self.replaced == self.spec.settings.replacements || !is_whole {
             return None;
         }
@@ -214,7 +239,12 @@ impl Drives {
     ///
     /// # Errors
     /// The new drive cannot be built.
-    pub(crate) fn see_to(&mut self, array: &mut dyn Living, due: Due) -> Result<Option<usize>, PlanError> {
+    pub(crate) fn see_to(
+        &mut self,
+        array: &mut dyn Living,
+        due: Due,
+        copying: Copying,
+    ) -> Result<Option<usize>, PlanError> {
         let place = due.place();
         match due {
             Due::Dead(..) => {
@@ -233,8 +263,9 @@ impl Drives {
             Due::Worn(_) => self.replaced += 1,
         }
         self.replace(array, place)?;
-        // Copying takes hours where a life takes years: it is done before the host goes on.
-        as_redundant(array).into_iter().for_each(copy_all);
+        if copying == Copying::AtOnce {
+            as_redundant(array).into_iter().for_each(copy_all);
+        }
         Ok(Some(place))
     }
 
@@ -244,10 +275,10 @@ impl Drives {
     /// As of [`Drives::see_to`].
     pub(crate) fn look(&mut self, array: &mut dyn Living) -> Result<(), PlanError> {
         while let Some(due) = self.dead(array) {
-            self.see_to(array, due)?;
+            self.see_to(array, due, Copying::AtOnce)?;
         }
         if let Some(due) = self.worn(array) {
-            self.see_to(array, due)?;
+            self.see_to(array, due, Copying::AtOnce)?;
         }
         Ok(())
     }
@@ -268,6 +299,12 @@ impl Drives {
             if like.keeps_bytes() {
                 kept = new.keep_bytes();
             }
+        }
+        if let Some(clock) = self.clocks.get(place).filter(|_| like.is_some_and(|like| like.clock().is_some())) {
+            new.keep_detail(true);
+            new.start_clock(clock).map_err(PlanError::Clock)?;
+            // It begins at 0.
+            wane_blockdev::BlockDevice::complete(&mut new, array.now(), &mut Vec::new());
         }
         let failed = |error: String| PlanError::Setting("array.replace-at".to_owned(), error);
         kept.map_err(|error| failed(format!("no memory for the new drive's bytes: {error}")))?;

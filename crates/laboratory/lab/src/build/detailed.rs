@@ -76,6 +76,7 @@ pub(super) fn spec(
         arrivals: scenario.phases.iter().map(|phase| phase.arrival).collect(),
         probe: probe(scenario, calendar, opener)?,
         only_wears: scenario.fast_forward.is_some(),
+        by_looks: false,
         streams: opener.streams,
     })
 }
@@ -138,10 +139,22 @@ pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorCo
     })
 }
 
-/// The clock: when requests arrive, and how long operations take.
+/// When requests arrive, and the clocks of the drives.
 pub(super) fn clock(scenario: &Scenario, errors: Option<&ErrorConfig>) -> TimedSpec {
+    let probed = scenario.probe.iter().map(|probe| &probe.workload);
+    let mut workloads = scenario.phases.iter().map(|phase| &phase.workload).chain(probed);
+    let looks_back = workloads.any(|workload| matches!(workload, Workload::Lsm(_)));
+    let clocks = match &scenario.array {
+        None => vec![clock_of_drive(scenario, errors)],
+        Some(_) => super::clocks(scenario),
+    };
+    TimedSpec { clocks, scale: scenario.time.scale, unit_bytes: scenario.host_device().unit.0, looks_back }
+}
+
+/// The clock of a drive: how long its operations take.
+pub(super) fn clock_of_drive(scenario: &Scenario, errors: Option<&ErrorConfig>) -> ClockSpec {
     let (timing, time) = (&scenario.medium.timing, &scenario.time);
-    let clock = ClockSpec {
+    ClockSpec {
         by_events: time.scheduler == scenario::Scheduler::Event,
         timing: Timing {
             read_ns: timing.read.iter().map(|time| time.0).collect(),
@@ -152,11 +165,7 @@ pub(super) fn clock(scenario: &Scenario, errors: Option<&ErrorConfig>) -> TimedS
         config: schedule(time, timing.suspend.0),
         rereads_max: errors.map_or(0, |errors| errors.ecc.rereads_max.unwrap_or(REREADS_BOUND)),
         thermal: scenario.medium.thermal.thermal(),
-    };
-    let probed = scenario.probe.iter().map(|probe| &probe.workload);
-    let mut workloads = scenario.phases.iter().map(|phase| &phase.workload).chain(probed);
-    let looks_back = workloads.any(|workload| matches!(workload, Workload::Lsm(_)));
-    TimedSpec { clock, scale: time.scale, unit_bytes: scenario.host_device().unit.0, looks_back }
+    }
 }
 
 fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {

@@ -16,8 +16,10 @@ use wane_ssd::Drive;
 use wane_units::{Bytes, Fate, Lba, Sectors};
 
 use super::{Held, KeptError};
-use crate::array::{Assembly, Checked, Looked};
-use crate::build;
+use crate::array::{Assembly, Checked};
+use crate::host::Host;
+use crate::queued::Queued;
+use crate::{build, observer};
 
 /// Times that the drives of an array come to rest until it asks them for nothing more. One that rebuilds is never done.
 const RESTS_MAX: u32 = 64;
@@ -184,9 +186,10 @@ impl Held {
     ) -> Result<(ArrayProbe, Vec<String>), KeptError> {
         assert!(self.is_array() && self.focus.is_none(), "a look at an array");
         super::workload(scenario)?;
-        let look = build::look_at_array(scenario, self.units_left()?.0, stop)?;
+        let (asked, clock) = build::look_at_array(scenario, self.units_left()?.0, stop)?;
         let unit = Sectors(scenario.host_device().unit.0 / Sectors::SIZE.0);
-        let Looked { mut probe, notes } = look.at(self.device().another(), unit, stop)?;
+        let copy = Host::wrapping(Box::new(Queued::new(self.device().another())), unit);
+        let (mut probe, notes) = observer::look_at_array(copy, asked, &clock, stop)?;
         probe.at_array_writes = self.drive_writes();
         probe.at_days = Some(self.day()).filter(|day| *day > 0.0);
         Ok((probe, notes))

@@ -70,7 +70,7 @@ impl Run {
         if let Some(observer) = &mut record.observer {
             // A probe may be due at the very end.
             let present = life.last_phase().map(|number| life.present(number));
-            observer.probe_if_due(host.drive(), present.as_ref(), written, stop)?;
+            observer.probe_if_due(&host, present.as_ref(), written, stop)?;
             if matches!(life.end, Some(Ended::Died(_))) {
                 observer.probe_the_dead(stop)?;
             }
@@ -79,13 +79,16 @@ impl Run {
             host.drives().iter().all(|drive| drive.check() == Ok(())),
             "the firmware keeps its invariants, however the run ended"
         );
+        // What an array has under way is not counted yet.
+        let is_under_way = host.array_time().is_some();
+        let mut measured = record.observer.take_if(|_| is_under_way).map(|observer| observer.finish(&mut host, stop));
         record.sample(&host, life.phase());
         let counters = record.counters(&host);
         check(&host, &counters);
         let (wear, exported_units) = (wear(&host.drives()), host.exported());
         let refusals = host.counters().policy_refusals;
         let before = record.before_last(&counters, u64::from(host.logical_units()));
-        let measured = record.observer.take().map(|observer| observer.finish(host.device(), stop));
+        measured = measured.or_else(|| record.observer.take().map(|observer| observer.finish(&mut host, stop)));
         // Only checked now, since work that was not done when the flag was raised is not in the measurements.
         // What an array does is done.
         let is_cut = lanes.is_none() && stop.load(Ordering::Relaxed);
@@ -101,9 +104,9 @@ impl Run {
         };
         let (predicted_units, file_system) = (record.predicted(&host), host.files().map(crate::files::Files::told));
         let mut notes = std::mem::take(&mut life.notes);
-        let at = written as f64 / f64::from(host.logical_units());
-        let array = lanes.map(|lanes| lanes.finish(&mut host, reason, at, stop).map(Box::new)).transpose()?;
-        notes.extend(array.iter().flat_map(|array| array.notes.clone()));
+        notes.extend(lanes.as_ref().and_then(|lanes| lanes.missing(&mut host)));
+        let at = record.lived(&host) as f64 / f64::from(host.logical_units());
+        let array = lanes.map(|lanes| Box::new(lanes.finish(&mut host, reason, at, measured.as_mut())));
         Ok(Finished {
             predicted_units,
             file_system,

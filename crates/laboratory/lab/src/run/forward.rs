@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use wane_blockdev::Stop;
 use wane_ftl::ProjectionError;
-use wane_ssd::Projection;
+use wane_results::Counters;
+use wane_ssd::{Drive, Projection};
 use wane_workload::SourceError;
 
 use super::{Run, Stage};
+use crate::array::Member;
 use crate::host::Ended;
 use crate::record::Recorded;
 
@@ -15,10 +18,42 @@ impl Run {
     /// Host units that preconditioning still has to write; 0 once counting has started.
     pub(crate) fn precondition_left(&self) -> u64 {
         let Stage::Precondition { done } = self.life.stage else { return 0 };
-        let precondition = &self.life.precondition;
-        let logical = u64::from(self.host.drive().logical_initial());
-        let sequential = u64::from(precondition.sequential_drive_writes) * logical;
-        u64::from(precondition.fill_units) + sequential + precondition.random_units - done
+        self.life.precondition.units(self.host.addresses()) - done
+    }
+
+    /// Whether it is the run of an array.
+    pub(crate) const fn is_array(&self) -> bool {
+        self.lanes.is_some()
+    }
+
+    /// Host units of the device when it was new.
+    pub(crate) const fn when_new(&self) -> u32 {
+        self.host.logical_units()
+    }
+
+    /// Bytes of a unit.
+    pub(crate) fn unit_bytes(&self) -> u64 {
+        self.host.unit_bytes()
+    }
+
+    /// The drives that take writes, each with what it counted.
+    pub(crate) fn counted(&self) -> Vec<(Counters, &Drive)> {
+        if self.lanes.is_none() {
+            return vec![(self.counters(), self.host.drive())];
+        }
+        let under_files = self.host.files().is_some();
+        let drives = self.host.drives().into_iter().filter(|drive| drive.end_of_life().is_none());
+        drives.map(|drive| (Member { drive, under_files }.counters(), drive)).collect()
+    }
+
+    /// A number that is another one once another drive stands in the array, or one takes no more writes.
+    pub(crate) fn standing(&self) -> usize {
+        self.lanes.as_ref().map_or(0, |lanes| lanes.changes())
+    }
+
+    /// Share of its rated wear at which a drive of an array is replaced; `None` if none is.
+    pub(crate) fn replaced_at(&self) -> Option<f64> {
+        self.lanes.as_ref()?.replaced_at()
     }
 
     /// Number of the present phase, from 0; `None` before the first and after the last.
@@ -40,13 +75,13 @@ impl Run {
         let Some(number) = self.present_phase() else { return Ok(()) };
         let written = self.written();
         let Some(observer) = &mut self.record.observer else { return Ok(()) };
-        observer.probe_if_due(self.host.drive(), Some(&self.life.present(number)), written, stop)
+        observer.probe_if_due(&self.host, Some(&self.life.present(number)), written, stop)
     }
 
     /// Host units until the next probe; `None` without one.
     pub(crate) fn units_left_to_probe(&self) -> Option<u64> {
         let lived = self.record.lived(&self.host);
-        Some(self.record.observer.as_ref()?.probe_due(self.host.drive(), lived)?.saturating_sub(lived))
+        Some(self.record.observer.as_ref()?.probe_due(&self.host, lived)?.saturating_sub(lived))
     }
 
     /// Host units of the life that were predicted instead of simulated.
@@ -67,15 +102,26 @@ impl Run {
         self.host.drive_mut().project_wear(&nothing).map(drop)
     }
 
-    /// Applies predicted wear. The run may be over then, since the drive may die.
+    /// Applies predicted wear of `units` host units, in the order of [`Run::counted`]. The run may be over then, since the drive may die. What drives of
+    /// an array, or a drive below a file system, want then, they get in what is simulated next.
     ///
     /// # Errors
-    /// The drive refuses, and nothing changes.
-    pub(crate) fn project(&mut self, projection: &Projection<'_>, stop: &AtomicBool) -> Result<(), ProjectionError> {
-        let drive = self.host.drive_mut();
-        let outcome = drive.project_wear(projection)?;
-        let stopped = drive.stop_of(outcome);
-        self.record.predict(projection.host_units);
+    /// A drive refuses, and nothing of it changes.
+    pub(crate) fn project(
+        &mut self,
+        units: u64,
+        projections: &[Projection<'_>],
+        stop: &AtomicBool,
+    ) -> Result<(), ProjectionError> {
+        let mut stopped = Stop::Done;
+        if self.host.is_alone() {
+            let drive = self.host.drive_mut();
+            let outcome = drive.project_wear(&projections[0])?;
+            stopped = drive.stop_of(outcome);
+        } else {
+            self.host.project(units, projections)?;
+        }
+        self.record.predict(units);
         if let Err(ended) = self.host.settle(stopped, stop) {
             if let Some(number) = self.present_phase() {
                 self.life.note(number, &self.record);
@@ -83,6 +129,9 @@ impl Run {
             self.life.over(ended);
         }
         self.record.sample(&self.host, self.life.phase());
+        if let Some(lanes) = &mut self.lanes {
+            lanes.sample(&mut self.host);
+        }
         Ok(())
     }
 

@@ -278,7 +278,7 @@ impl Life {
         let units_end = units_max
             .map(|units| self.in_phase.units_start.saturating_add(units).saturating_sub(record.predicted(host)));
         self.in_phase.written = record.written(host);
-        let is_by_one = record.observer.as_ref().is_some_and(|observer| !observer.only_wears());
+        let is_by_one = record.observer.as_ref().is_some_and(|observer| observer.is_by_one());
         loop {
             // Checked at each request, since a single one may have gigabytes.
             if watch.is_stopped() {
@@ -291,9 +291,9 @@ impl Life {
                 if budget.units == 0 || budget.requests == 0 {
                     return Ok(Err(Halt::Spent));
                 }
-                if let Some(observer) = &mut record.observer {
+                if let Some(observer) = record.observer.as_mut().filter(|observer| !observer.is_by_looks()) {
                     let present = self.present(number);
-                    observer.probe_if_due(host.drive(), Some(&present), self.in_phase.written, watch.stop)?;
+                    observer.probe_if_due(host, Some(&present), self.in_phase.written, watch.stop)?;
                 }
             }
             let served = match &mut record.observer {

@@ -35,6 +35,8 @@ fn array(seed: u64, drives: u64) -> RunResult {
         life_used: None,
         erase_count_mean: 1.5,
         bytes_written: 4096,
+        latency: None,
+        waited_for: None,
     };
     let mut run = RunResult { blocks: Vec::new(), ..test_run(seed) };
     run.drives = (0..drives).map(|place| test_run(10 * seed + place)).collect();
