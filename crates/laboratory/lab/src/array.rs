@@ -377,7 +377,7 @@ impl Lanes {
         (0..self.drives.spec().members.len()).for_each(|place| self.note_latency(host, place));
         let waited: u128 = self.lanes.iter().map(|lane| lane.latency.waited_for_ns).sum();
         for lane in self.lanes.iter_mut().filter(|_| waited > 0) {
-            let told = Some(lane.latency.told()).filter(|told| told.read.is_some() || told.write.is_some());
+            let told = Some(lane.latency.summarize()).filter(|told| told.read.is_some() || told.write.is_some());
             (lane.told.latency, lane.told.waited_for) = (told, lane.latency.share_of(waited));
         }
         self.lanes.sort_by(|one, other| {

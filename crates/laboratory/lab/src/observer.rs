@@ -596,7 +596,7 @@ impl Observer {
         });
         let clock = self.spec.clock.as_ref().expect("a probe has a clock");
         let asked_for = asked.requests;
-        let Probed { timed, before, of_array, notes, ended } = asked.of(copy, clock, life, stop)?;
+        let Probed { timed, before, of_array, notes, ended } = asked.serve_on(copy, clock, life, stop)?;
         if self.spec.by_looks && stop.load(Ordering::Relaxed) {
             // It served a part of its requests.
             self.was_cut = true;
@@ -678,7 +678,13 @@ impl Asked {
     ///
     /// # Errors
     /// Its trace is damaged.
-    fn of(self, mut host: Host, clock: &TimedSpec, life: Lived, stop: &Arc<AtomicBool>) -> Result<Probed, SourceError> {
+    fn serve_on(
+        self,
+        mut host: Host,
+        clock: &TimedSpec,
+        life: Lived,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Probed, SourceError> {
         let Self { mut source, mut ahead, arrivals, requests: most, by_wear } = self;
         host.device().flush();
         host.device().start_clocks(&clock.clocks);
@@ -745,7 +751,7 @@ pub(crate) fn look_at_array(
     stop: &Arc<AtomicBool>,
 ) -> Result<(ArrayProbe, Vec<String>), SourceError> {
     let most = asked.requests;
-    let Probed { timed, of_array, mut notes, ended, .. } = asked.of(copy, clock, Lived::default(), stop)?;
+    let Probed { timed, of_array, mut notes, ended, .. } = asked.serve_on(copy, clock, Lived::default(), stop)?;
     if let Some(Ended::Died(_)) = ended {
         let served: u64 = timed.windows.iter().map(Window::requests).sum();
         notes.push(format!("the array ended in its probe: {served} of {most} requests were served"));

@@ -1,6 +1,6 @@
 //! The time of an array, or of what lies below a file system. The host hands in batches, and a file system makes requests, as to any device; once time is
-//! kept, these are parts of one request of the host, which is done with the last of them. So a read goes to the member with the shortest queue, a write is
-//! done with its last copy, and whoever writes a file waits for the blocks that the file system writes for it.
+//! kept, these are parts of one request of the host, which is done with the last of them. So a read goes to the member with the shortest queue. A write is
+//! done with its last copy. A program waits until its file system has written the blocks of its request.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ impl MemberLatency {
     }
 
     /// Its answers to what the host asked.
-    pub(crate) fn told(&self) -> ArrayLatency {
+    pub(crate) fn summarize(&self) -> ArrayLatency {
         let of = |histogram: &Histogram| (histogram.count() > 0).then(|| times(histogram));
         ArrayLatency { read: of(&self.reads), write: of(&self.writes) }
     }
@@ -145,8 +145,7 @@ impl Queued {
         self.failed
     }
 
-    /// What became of the requests of a probe, which was made after so many array writes, when the drive that was worn most had used so much of its
-    /// rated wear.
+    /// The figures of a probe after N array writes. `life_used` is the share of its rated wear that the most worn drive had used.
     pub(crate) fn probe(&self, at_array_writes: f64, life_used: Option<f64>, timed: &timed::Timed) -> ArrayProbe {
         let of_host = |figures: &Option<LatencyFigures>| figures.as_ref().map(|figures| figures.times);
         let waited: u128 = self.members.iter().map(|member| member.waited_for_ns).sum();
@@ -164,7 +163,7 @@ impl Queued {
                 .map(|(place, member)| ArrayDriveLatency {
                     place: place as u32,
                     run: None,
-                    latency: member.told(),
+                    latency: member.summarize(),
                     waited_for: member.share_of(waited),
                 })
                 .collect(),
@@ -176,7 +175,7 @@ impl Queued {
         self.device.next_event_at().map(|next| next.max(self.device.now()))
     }
 
-    /// Lets time run to an instant, and hands out what is done then.
+    /// Lets time run to an instant, and notes what is done then: it is handed out next.
     fn step(&mut self, to: SimTime) {
         let mut out = std::mem::take(&mut self.out);
         self.device.complete(to, &mut out);

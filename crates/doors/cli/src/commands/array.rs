@@ -40,9 +40,9 @@ pub(super) fn probed(probe: &ArrayProbe) -> String {
         let Some(times) = of(&probe.host) else { continue };
         let rate = plain(&report::traffic(served.bytes_per_second));
         line(&mut text, name, &format!("{}; {:.0} IOPS, {rate}/s", told_percentiles(times), served.iops));
-        text += &list_answers(of, &of_probe(probe));
+        text += &list_answers(of, &collect_answers(probe));
     }
-    text += &list_waits(&of_probe(probe));
+    text += &list_waits(&collect_answers(probe));
     if probe.failed > 0 {
         line(&mut text, "failed", &format!("{} of the requests, in some of their sectors", probe.failed));
     }
@@ -55,7 +55,7 @@ const WRITES: Kind = |latency| latency.write.as_ref();
 /// How a drive answered what the host asked: its name, its latencies, and the share of the host's time which waited for it last.
 type Answered = (String, ArrayLatency, Option<f64>);
 
-fn of_probe(probe: &ArrayProbe) -> Vec<Answered> {
+fn collect_answers(probe: &ArrayProbe) -> Vec<Answered> {
     let name = |drive: &ArrayDriveLatency| {
         drive.run.as_ref().map_or_else(|| format!("drive {}", drive.place), |run| run.replace('-', " "))
     };
@@ -65,7 +65,7 @@ fn of_probe(probe: &ArrayProbe) -> Vec<Answered> {
 /// The same of the last probe of a run, or of the whole of a timed run; empty of a run without time.
 fn answered(array: &ArrayFigures) -> Vec<Answered> {
     let of_run = |drive: &ArrayDrive| Some((drive.run.replace('-', " "), drive.latency?, drive.waited_for));
-    array.probes.last().map_or_else(|| array.drives.iter().filter_map(of_run).collect(), of_probe)
+    array.probes.last().map_or_else(|| array.drives.iter().filter_map(of_run).collect(), collect_answers)
 }
 
 /// Latencies of drives, a line each.
