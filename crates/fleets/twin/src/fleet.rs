@@ -347,18 +347,17 @@ fn fits(scenario: &Scenario, medium: MediumKind) -> Result<(), String> {
     if device.endurance.is_none() {
         return Err("has drive.endurance = \"none\", and drives of a fleet wear".to_owned());
     }
-    let chosen = |table: &toml::Table| table.get("policy").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
     let ftl = &scenario.ftl;
-    for (name, table, wanted) in [
-        ("capacity", &ftl.capacity, "fixed"),
-        ("scrub", &ftl.scrub, "none"),
-        ("redundancy", &ftl.redundancy, "none"),
-        ("recovery", &ftl.recovery, "none"),
-        ("retire", &ftl.retire, "at-endurance"),
+    for (key, found, wanted) in [
+        ("capacity", ftl.capacity.name(), "fixed"),
+        ("scrub", ftl.scrub.name(), "none"),
+        ("redundancy", ftl.redundancy.name(), "none"),
+        ("recovery", ftl.recovery.name(), "none"),
+        ("retire", ftl.retire.name(), "at-endurance"),
     ] {
-        if chosen(table) != wanted {
-            let hint = did_you_mean(&chosen(table), &[wanted]);
-            return Err(format!("has ftl.{name} = \"{}\", drives of a fleet have \"{wanted}\"{hint}", chosen(table)));
+        if found != wanted {
+            let hint = did_you_mean(found, &[wanted]);
+            return Err(format!("has ftl.{key} = \"{found}\", drives of a fleet have \"{wanted}\"{hint}"));
         }
     }
     if scenario.medium.thermal != ThermalSpec::default() {

@@ -113,7 +113,7 @@ pub(super) fn pools_of_dual_pool(scenario: &Scenario, stop: &Arc<AtomicBool>) ->
 
 /// Builds the scenario's wear leveler, which must be a `P`.
 fn built_in<P: Builtin>(scenario: &Scenario) -> P {
-    let mut table = scenario.ftl.wear_leveling.clone();
+    let mut table = scenario.ftl.wear_leveling.table().clone();
     table.remove("policy");
     P::read(table).unwrap_or_else(|error| unreachable!("resolved scenarios hold valid policies: {error}"))
 }

@@ -20,8 +20,8 @@ use crate::array::{Assembly, Drives, Lanes};
 use crate::calendar;
 use crate::files::Files;
 use crate::observer::{Asked, ObserverSpec, Past};
+use crate::overrides::OverrideError;
 pub use crate::overrides::{Override, PolicyOverrides};
-use crate::overrides::{OverrideError, Policies};
 use crate::queued::Queued;
 use crate::run::{Phase, Plan, Planned, Precondition, Stretch};
 use crate::sources::Opener;
@@ -32,6 +32,7 @@ use wane_scenario::{ArraySpec, Scenario, ScenarioError, Scheduler, Workload};
 mod detailed;
 
 pub(crate) use detailed::error_correction;
+pub use detailed::errors;
 
 /// Reasons why a resolved scenario cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -131,8 +132,7 @@ pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<At
     let calendar = calendar::calendar(scenario, &mut opener)?;
     let (device, lanes, observer) = match &scenario.array {
         None => {
-            let policies = overrides.policies(scenario)?;
-            let (drive, observer) = drive(scenario, policies, calendar, &mut opener)?;
+            let (drive, observer) = drive(&overrides.checked(scenario)?, calendar, &mut opener)?;
             (Planned::Drive(Box::new(drive)), None, observer)
         }
         Some(spec) => {
@@ -263,7 +263,7 @@ fn ends_by_itself(scenario: &Scenario, phase: &wane_scenario::Phase) -> bool {
 pub fn check_drive(scenario: &Scenario) -> Result<(), PlanError> {
     let streams = Streams::new(scenario.seed);
     let mut opener = Opener::new(scenario.device, streams, Arc::default());
-    drive(scenario, Policies::of(&scenario.ftl), None, &mut opener).map(drop)
+    drive(scenario, None, &mut opener).map(drop)
 }
 
 /// Refuses a phase whose requests should arrive at the times of a trace that has none. Reads the first bytes of each such trace.
@@ -316,13 +316,12 @@ fn endless(scenario: &Scenario, phase: usize) -> PlanError {
 /// Makes the drive of a scenario, and the spec of what is observed besides its aging.
 fn drive(
     scenario: &Scenario,
-    policies: Policies,
     calendar: Option<Calendar>,
     opener: &mut Opener,
 ) -> Result<(Drive, Option<Box<ObserverSpec>>), PlanError> {
-    let is_observed = detailed::is_needed(scenario, &policies);
-    let errors = detailed::errors(scenario, &policies);
-    let drive = drive_of(scenario, policies, errors, opener.streams, Assembly::New)?;
+    let is_observed = detailed::is_needed(scenario);
+    let errors = errors(scenario);
+    let drive = drive_of(scenario, errors, opener.streams, Assembly::New)?;
     let observer =
         is_observed.then(|| detailed::spec(scenario, errors.as_ref(), calendar, opener).map(Box::new)).transpose()?;
     Ok((drive, observer))
@@ -339,7 +338,7 @@ pub(crate) fn look(scenario: &Scenario, drive: Drive, units: u32, stop: &Arc<Ato
     {
         return Err(PlanError::Timeless(reason));
     }
-    let errors = detailed::errors(scenario, &Policies::of(&scenario.ftl));
+    let errors = errors(scenario);
     let mut observer = detailed::spec(scenario, errors.as_ref(), None, &mut opener)?;
     // The drive has its own past.
     observer.past = crate::observer::Past::default();
@@ -363,8 +362,7 @@ pub(crate) fn observer_of_array(
     calendar: Option<Calendar>,
     opener: &mut Opener,
 ) -> Result<Option<ObserverSpec>, PlanError> {
-    let is_needed = |member: &Scenario| detailed::is_needed(member, &Policies::of(&member.ftl));
-    if scenario.probe.is_none() && !scenario.members().iter().any(is_needed) {
+    if scenario.probe.is_none() && !scenario.members().iter().any(detailed::is_needed) {
         return Ok(None);
     }
     // Each drive has a past of its own.
@@ -423,11 +421,6 @@ pub fn bare_drive(scenario: &Scenario) -> Result<Drive, PlanError> {
     bare_drive_with(scenario, &PolicyOverrides::default(), Assembly::New)
 }
 
-/// Raw bit errors of a scenario's flash and their correction; `None` without a chip.
-pub fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
-    detailed::errors(scenario, &Policies::of(&scenario.ftl))
-}
-
 /// As [`bare_drive`], with policies from outside.
 ///
 /// # Errors
@@ -441,12 +434,11 @@ pub(crate) fn bare_drive_with(
     if scenario.file_system.is_some() {
         return Err(PlanError::UnderFiles);
     }
-    let policies = overrides.policies(scenario)?;
-    let errors = detailed::errors(scenario, &policies);
-    drive_of(scenario, policies, errors, Streams::new(scenario.seed), what_for)
+    let scenario = &overrides.checked(scenario)?;
+    drive_of(scenario, errors(scenario), Streams::new(scenario.seed), what_for)
 }
 
-fn firmware_of(scenario: &Scenario, policies: Policies, streams: Streams) -> FtlConfig {
+fn firmware_of(scenario: &Scenario, streams: Streams) -> FtlConfig {
     let Scenario { device, ftl, .. } = scenario;
     FtlConfig {
         units_per_page: device.units_per_page,
@@ -455,18 +447,18 @@ fn firmware_of(scenario: &Scenario, policies: Policies, streams: Streams) -> Ftl
         gc_unforced: ftl.gc_unforced,
         rated_blocks: device.rated_blocks,
         endurance: device.endurance,
-        retire: policies.retire,
+        retire: ftl.retire.policy().clone(),
         erase_group: ftl.erase_group,
         domain: ftl.domain,
-        placement: policies.placement,
-        allocation: policies.allocation,
-        victim: policies.victim,
-        wear_leveling: policies.wear_leveling,
-        redundancy: policies.redundancy,
-        scrub: policies.scrub,
-        capacity: policies.capacity,
-        mode: policies.mode,
-        recovery: policies.recovery,
+        placement: ftl.placement.policy().clone(),
+        allocation: ftl.allocation.policy().clone(),
+        victim: ftl.gc.policy().clone(),
+        wear_leveling: ftl.wear_leveling.policy().clone(),
+        redundancy: ftl.redundancy.policy().clone(),
+        scrub: ftl.scrub.policy().clone(),
+        capacity: ftl.capacity.policy().clone(),
+        mode: ftl.mode.policy().clone(),
+        recovery: ftl.recovery.policy().clone(),
         power_loss_protection: device.power_loss_protection,
         wordline_pages: device.wordline_pages,
         remap_log: ftl.remap_log,
@@ -477,14 +469,13 @@ fn firmware_of(scenario: &Scenario, policies: Policies, streams: Streams) -> Ftl
 
 fn drive_of(
     scenario: &Scenario,
-    policies: Policies,
     errors: Option<ErrorConfig>,
     streams: Streams,
     what_for: Assembly,
 ) -> Result<Drive, PlanError> {
     let device = &scenario.device;
     let is_to_be_read = what_for == Assembly::Read;
-    let config = FtlConfig { is_to_be_read, ..firmware_of(scenario, policies, streams) };
+    let config = FtlConfig { is_to_be_read, ..firmware_of(scenario, streams) };
     let mut drive = Drive::new(DriveConfig {
         erase_counts: detailed::first_erases(scenario, streams),
         errors,
@@ -508,18 +499,14 @@ pub fn memory_estimate(scenario: &Scenario) -> Bytes {
         let copies = 1 + scenario.probe.as_ref().map_or(0, |probe| 1 + 2 * u64::from(probe.at_end_of_life));
         return array.members.iter().fold(Bytes(0), |sum, member| Bytes(sum.0 + copies * memory_estimate(member).0));
     }
-    memory_of(scenario, &Policies::of(&scenario.ftl))
-}
-
-/// As [`memory_estimate`], with these policies.
-pub(crate) fn memory_of(scenario: &Scenario, policies: &Policies) -> Bytes {
-    let footprint_map = policies.capacity.may_shrink();
+    let footprint_map = scenario.ftl.capacity.policy().may_shrink();
     let looked_up = if footprint_map {
         8 * u64::from(scenario.device.logical_units) + u64::from(scenario.device.logical_units) / 8
     } else {
         0
     };
-    let survives = match Some(&policies.recovery).filter(|policy| policy.acts()).map(|policy| policy.summaries()) {
+    let recovery = scenario.ftl.recovery.policy();
+    let survives = match Some(recovery).filter(|policy| policy.acts()).map(|policy| policy.summaries()) {
         None => 0,
         // A sequence number for each page, and the summaries.
         Some(summaries) => {
@@ -531,5 +518,5 @@ pub(crate) fn memory_of(scenario: &Scenario, policies: &Policies) -> Bytes {
             4 * u64::from(device.geometry.blocks()) * u64::from(device.geometry.pages_per_block()) + told
         }
     };
-    Bytes(scenario.device.memory_bytes() + looked_up + survives + detailed::memory(scenario, policies))
+    Bytes(scenario.device.memory_bytes() + looked_up + survives + detailed::memory(scenario))
 }

@@ -5,32 +5,27 @@
 
 use std::collections::BTreeMap;
 
-use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy};
-use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityPolicy};
-use wane_ftl::policies::mode::{MODE_POLICIES, ModePolicy};
-use wane_ftl::policies::placement::{PLACEMENT_POLICIES, PlacementPolicy};
-use wane_ftl::policies::recovery::{RECOVERY_POLICIES, RecoveryPolicy};
-use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
-use wane_ftl::policies::retirement::{RETIRE_POLICIES, RetirePolicy};
-use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubPolicy};
-use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimPolicy};
-use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelPolicy};
-use wane_ftl::policies::{Entry, Needs, names};
-use wane_scenario::{Family, FtlSettings, Scenario};
+use wane_ftl::policies::allocation::AllocationPolicy;
+use wane_ftl::policies::capacity::CapacityPolicy;
+use wane_ftl::policies::mode::ModePolicy;
+use wane_ftl::policies::placement::PlacementPolicy;
+use wane_ftl::policies::recovery::RecoveryPolicy;
+use wane_ftl::policies::redundancy::RedundancyPolicy;
+use wane_ftl::policies::retirement::RetirePolicy;
+use wane_ftl::policies::scrub::ScrubPolicy;
+use wane_ftl::policies::victim::VictimPolicy;
+use wane_ftl::policies::wear_leveling::WearLevelPolicy;
+use wane_scenario::{Chosen, Family, Scenario};
 use wane_units::excerpt;
 
 /// A policy from outside, as results name it.
 #[derive(Clone)]
-pub struct Override<P> {
-    name: String,
-    parameters: toml::Table,
-    policy: P,
-}
+pub struct Override<P>(Chosen<P>);
 
 impl<P> Override<P> {
     /// A policy under a name that no built-in of its family has.
     pub fn new(name: impl Into<String>, policy: P) -> Self {
-        Self { name: name.into(), parameters: toml::Table::new(), policy }
+        Self::with(name, [] as [(String, toml::Value); 0], policy)
     }
 
     /// As [`Override::new`], with the parameters that results show. They should include every value that changes what the policy does.
@@ -39,15 +34,9 @@ impl<P> Override<P> {
         parameters: impl IntoIterator<Item = (K, V)>,
         policy: P,
     ) -> Self {
-        let parameters = parameters.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
-        Self { name: name.into(), parameters, policy }
-    }
-
-    /// The table with which a scenario would choose it.
-    fn table(&self) -> toml::Table {
-        let mut table = self.parameters.clone();
-        table.insert("policy".to_owned(), self.name.as_str().into());
-        table
+        let mut table: toml::Table = parameters.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
+        table.insert("policy".to_owned(), name.into().into());
+        Self(Chosen::new(table, policy))
     }
 }
 
@@ -59,52 +48,31 @@ pub struct OverrideError {
     reason: String,
 }
 
-/// Makes all code that must cover every family from one table: the name of a family's policies here, its [`Family`], its trait, its
-/// field in [`FtlSettings`], the method there that makes the scenario's own policy, and the list of built-ins.
+/// Makes all code that must cover every family from one table: the name of a family's policies here, its [`Family`], its trait, and its field
+/// in [`wane_scenario::FtlSettings`].
 macro_rules! families {
-    ($($(#[$doc:meta])* $field:ident: $family:ident, $policy:ident, $key:ident, $make:ident, $built_ins:ident;)*) => {
+    ($($(#[$doc:meta])* $field:ident: $family:ident, $policy:ident, $key:ident;)*) => {
         /// Policies from outside the tree, at most one for each family.
         #[derive(Clone, Default)]
         pub struct PolicyOverrides {
             $($(#[$doc])* pub $field: Option<Override<Box<dyn $policy>>>,)*
         }
 
-        /// The policies of one drive.
-        pub(crate) struct Policies {
-            $(pub(crate) $field: Box<dyn $policy>,)*
-        }
-
-        impl Policies {
-            /// The policies of a scenario.
-            pub(crate) fn of(ftl: &FtlSettings) -> Self {
-                Self { $($field: ftl.$make(),)* }
-            }
-        }
-
         impl PolicyOverrides {
-            /// The policies of a scenario, some replaced by these.
-            ///
-            /// # Errors
-            /// One has the name of a built-in, or needs what the drive lacks.
-            pub(crate) fn policies(&self, scenario: &Scenario) -> Result<Policies, OverrideError> {
-                let own = Policies::of(&scenario.ftl);
-                let place = Place { scenario };
-                Ok(Policies {
-                    $($field: place.take(Family::$family, &self.$field, own.$field, $built_ins, |policy| policy.needs())?,)*
-                })
+            /// The scenario with these policies in the places of its own, as results save it.
+            pub(crate) fn recorded(&self, scenario: &Scenario) -> Scenario {
+                let mut recorded = scenario.clone();
+                $(if let Some(Override(chosen)) = &self.$field {
+                    recorded.ftl.$key = chosen.clone();
+                })*
+                recorded
             }
 
-            /// The tables with which a scenario would choose them.
-            fn tables(&self) -> Vec<(Family, toml::Table)> {
-                let all = [$((Family::$family, self.$field.as_ref().map(Override::table)),)*];
-                all.into_iter().filter_map(|(family, table)| Some((family, table?))).collect()
-            }
-        }
-
-        /// Where the settings keep a family's choice. The compiler refuses a family without a line.
-        fn choice(ftl: &mut FtlSettings, family: Family) -> &mut toml::Table {
-            match family {
-                $(Family::$family => &mut ftl.$key,)*
+            /// The policy of a family, as results name it. The compiler refuses a family without a line.
+            fn of(&self, family: Family) -> Option<(&str, &toml::Table)> {
+                match family {
+                    $(Family::$family => self.$field.as_ref().map(|Override(chosen)| (chosen.name(), chosen.table())),)*
+                }
             }
         }
     };
@@ -112,41 +80,53 @@ macro_rules! families {
 
 families! {
     /// Chooses garbage collection's victims.
-    victim: Victim, VictimPolicy, gc, victim_policy, VICTIM_POLICIES;
+    victim: Victim, VictimPolicy, gc;
     /// Levels wear.
-    wear_leveling: WearLeveling, WearLevelPolicy, wear_leveling, wear_level_policy, WEAR_LEVEL_POLICIES;
+    wear_leveling: WearLeveling, WearLevelPolicy, wear_leveling;
     /// Decides how capacity changes as blocks retire.
-    capacity: Capacity, CapacityPolicy, capacity, capacity_policy, CAPACITY_POLICIES;
+    capacity: Capacity, CapacityPolicy, capacity;
     /// Says which pages protect each other.
-    redundancy: Redundancy, RedundancyPolicy, redundancy, redundancy_policy, REDUNDANCY_POLICIES;
+    redundancy: Redundancy, RedundancyPolicy, redundancy;
     /// Scrubs.
-    scrub: Scrub, ScrubPolicy, scrub, scrub_policy, SCRUB_POLICIES;
+    scrub: Scrub, ScrubPolicy, scrub;
     /// Says when blocks leave service.
-    retire: Retirement, RetirePolicy, retire, retire_policy, RETIRE_POLICIES;
+    retire: Retirement, RetirePolicy, retire;
     /// Says which open stream takes data.
-    placement: Placement, PlacementPolicy, placement, placement_policy, PLACEMENT_POLICIES;
+    placement: Placement, PlacementPolicy, placement;
     /// Says which free block is opened next.
-    allocation: Allocation, AllocationPolicy, allocation, allocation_policy, ALLOCATION_POLICIES;
+    allocation: Allocation, AllocationPolicy, allocation;
     /// Says when worn blocks are spared.
-    mode: Mode, ModePolicy, mode, mode_policy, MODE_POLICIES;
+    mode: Mode, ModePolicy, mode;
     /// Says how the drive finds its data after a power cut.
-    recovery: Recovery, RecoveryPolicy, recovery, recovery_policy, RECOVERY_POLICIES;
+    recovery: Recovery, RecoveryPolicy, recovery;
 }
 
 impl PolicyOverrides {
-    /// The scenario as results save it, with the policies that replaced its own. It is for hashing and writing, not for
-    /// running.
-    pub(crate) fn recorded(&self, scenario: &Scenario) -> Scenario {
-        let mut recorded = scenario.clone();
-        for (family, table) in self.tables() {
-            *choice(&mut recorded.ftl, family) = table;
+    /// The scenario with these policies in the places of its own, for running.
+    ///
+    /// # Errors
+    /// One has the name of a built-in, or needs what the drive lacks.
+    pub(crate) fn checked(&self, scenario: &Scenario) -> Result<Scenario, OverrideError> {
+        let replaced = self.recorded(scenario);
+        for (family, (name, _)) in self.all() {
+            let refused = |reason| Err(OverrideError { family: family.key(), reason });
+            if family.names().contains(&name) {
+                return refused(format!("\"{name}\" is a built-in's name; a policy from outside needs another one"));
+            }
+            if let Some(lacking) = replaced.lacking(family) {
+                return refused(format!("\"{}\" goes by {lacking}", excerpt(name)));
+            }
         }
-        recorded
+        Ok(replaced)
+    }
+
+    fn all(&self) -> impl Iterator<Item = (Family, (&str, &toml::Table))> {
+        Family::all().filter_map(|family| Some((family, self.of(family)?)))
     }
 
     /// Whether there is no policy.
     pub(crate) fn is_empty(&self) -> bool {
-        self.tables().is_empty()
+        self.all().next().is_none()
     }
 
     /// The hash of a scenario that is run with these policies, as in its results.
@@ -156,37 +136,8 @@ impl PolicyOverrides {
 
     /// The policies as the summary shows them.
     pub(crate) fn recorded_policies(&self) -> BTreeMap<String, BTreeMap<String, serde_json::Value>> {
-        let json = |value| serde_json::to_value(value).expect("a value of TOML is one of JSON");
-        let parameters = |table: toml::Table| table.into_iter().map(|(key, value)| (key, json(value))).collect();
-        self.tables().into_iter().map(|(family, table)| (family.key().to_owned(), parameters(table))).collect()
-    }
-}
-
-/// The scenario whose policies are replaced.
-struct Place<'a> {
-    scenario: &'a Scenario,
-}
-
-impl Place<'_> {
-    fn take<P: Clone>(
-        &self,
-        family: Family,
-        outside: &Option<Override<P>>,
-        own: P,
-        built_in: &[Entry<P>],
-        needs: fn(&P) -> Needs,
-    ) -> Result<P, OverrideError> {
-        let Some(Override { name, policy, .. }) = outside else { return Ok(own) };
-        if names(built_in).contains(&name.as_str()) {
-            let reason = format!("\"{name}\" is a built-in's name; a policy from outside needs another one");
-            return Err(OverrideError { family: family.key(), reason });
-        }
-        match self.scenario.lacking(needs(policy)) {
-            Some(lacking) => {
-                let reason = format!("\"{}\" goes by {lacking}", excerpt(name));
-                Err(OverrideError { family: family.key(), reason })
-            }
-            None => Ok(policy.clone()),
-        }
+        let json = |value: &toml::Value| serde_json::to_value(value).expect("a value of TOML is one of JSON");
+        let parameters = |table: &toml::Table| table.iter().map(|(key, value)| (key.clone(), json(value))).collect();
+        self.all().map(|(family, (_, table))| (family.key().to_owned(), parameters(table))).collect()
     }
 }

@@ -5,7 +5,7 @@
 
 use wane_ftl::policies::Builtin;
 use wane_ftl::policies::victim::{DChoices, DChoicesParams, Draw};
-use wane_scenario::{Pattern, Scenario, TraceSpec, Workload};
+use wane_scenario::{Chosen, Pattern, Scenario, TraceSpec, Workload};
 use wane_theory::TheoryError;
 use wane_theory::lifetime::{self, Wearing};
 use wane_theory::queueing::ReadTimes;
@@ -146,7 +146,7 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     let blocks = Blocks { pages: units_per_block, spare_factor: 1.0 - f64::from(device.logical_units) / rated };
     let holdings = Holdings::of(scenario, popularity.written);
     let written = holdings.written / holdings.all();
-    let name = policy(&scenario.ftl.gc);
+    let name = scenario.ftl.gc.name();
     let choices = d_choices(&scenario.ftl.gc);
     let victims = match name {
         "greedy" => Some(Victims::Greedy),
@@ -185,7 +185,7 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     warnings.extend(is_smaller.then(|| smaller_blocks(units_per_block)));
     let pages = f64::from(units_per_block);
     let valid_pages_per_victim_mean = pages * (1.0 - 1.0 / write_amplification);
-    let wears = policy(&scenario.ftl.retire) != "never";
+    let wears = scenario.ftl.retire.name() != "never";
     let drive_writes = match device
         .endurance
         .filter(|_| wears && !choices.as_ref().is_some_and(changes_later) && scenario.phases[0].until.end_of_life)
@@ -338,18 +338,14 @@ fn departures(scenario: &Scenario, written: f64, in_order: bool) -> Vec<String> 
         }
     };
     tell(scenario.phases.len() > 1, "only the first phase is predicted");
-    let placement = policy(&ftl.placement);
     tell(
-        !in_order && (!matches!(placement, "" | "one") || ftl.frontiers != wane_ftl::Frontiers::One),
+        !in_order && (ftl.placement.name() != "one" || ftl.frontiers != wane_ftl::Frontiers::One),
         "relocated pages have blocks of their own, which the model does not: with hot and cold data the drive amplifies less",
     );
-    tell(policy(&ftl.wear_leveling) != "none", "wear leveling moves pages and evens out wear: neither is in the model");
-    tell(
-        !matches!(policy(&ftl.capacity), "" | "fixed"),
-        "the drive gives up capacity; the model ends a life when spare blocks do",
-    );
-    tell(!matches!(policy(&ftl.redundancy), "" | "none"), "parity is not in the model: it is programmed besides");
-    tell(!matches!(policy(&ftl.scrub), "" | "none"), "scrubbing is not in the model");
+    tell(ftl.wear_leveling.name() != "none", "wear leveling moves pages and evens out wear: neither is in the model");
+    tell(ftl.capacity.name() != "fixed", "the drive gives up capacity; the model ends a life when spare blocks do");
+    tell(ftl.redundancy.name() != "none", "parity is not in the model: it is programmed besides");
+    tell(ftl.scrub.name() != "none", "scrubbing is not in the model");
     tell(ftl.gc_unforced > 0, "garbage collection begins early, which the model does not: the drive amplifies more");
     tell(device.blocks < BLOCKS_MIN, "the drive has fewer than 512 blocks, and the model is of many");
     tell(
@@ -359,15 +355,11 @@ fn departures(scenario: &Scenario, written: f64, in_order: bool) -> Vec<String> 
     told
 }
 
-fn policy(table: &toml::Table) -> &str {
-    table.get("policy").and_then(toml::Value::as_str).unwrap_or("")
-}
-
 /// The parameters of d-choices, if it is the policy.
-fn d_choices(gc: &toml::Table) -> Option<DChoicesParams> {
-    let parameters = gc.iter().filter(|(key, _)| !["policy", "defaults"].contains(&key.as_str()));
+fn d_choices<P>(gc: &Chosen<P>) -> Option<DChoicesParams> {
+    let parameters = gc.table().iter().filter(|(key, _)| !["policy", "defaults"].contains(&key.as_str()));
     let parameters = parameters.map(|(key, value)| (key.clone(), value.clone())).collect();
-    (policy(gc) == DChoices::NAME).then(|| DChoices::params(parameters).ok())?
+    (gc.name() == DChoices::NAME).then(|| DChoices::params(parameters).ok())?
 }
 
 /// Warnings about what the model of d-choices leaves out.

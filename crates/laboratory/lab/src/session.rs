@@ -99,7 +99,7 @@ pub fn execute(
     watch: &mut Watch<'_>,
 ) -> Result<RunResult, SessionError> {
     let needed = match &scenario.array {
-        None => build::memory_of(scenario, &overrides.policies(scenario).map_err(PlanError::from)?),
+        None => build::memory_estimate(&overrides.checked(scenario).map_err(PlanError::from)?),
         Some(_) => build::memory_estimate(scenario),
     };
     check_fit(scenario, needed)?;

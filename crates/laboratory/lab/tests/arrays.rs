@@ -264,7 +264,10 @@ fn an_array_lives_the_same_however_it_is_stepped() {
 fn a_policy_from_outside_serves_each_member() {
     let scenario = scenario(&["until={ drive-writes = 4 }", "ftl.gc=\"fifo\""]);
     let greedy = PolicyOverrides {
-        victim: Some(Override::new("my-greedy", Scenario { array: None, ..lived_with("greedy") }.ftl.victim_policy())),
+        victim: Some(Override::new(
+            "my-greedy",
+            Scenario { array: None, ..lived_with("greedy") }.ftl.gc.policy().clone(),
+        )),
         ..PolicyOverrides::default()
     };
     let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };

@@ -24,17 +24,17 @@ impl Scenario {
         let arrivals =
             self.phases.iter().map(|phase| phase.arrival).chain(self.probe.iter().map(|probe| probe.arrival));
         let by_trace = arrivals.into_iter().any(|arrival| arrival == Arrival::Trace);
-        let (planes, scrubs) = (self.device.geometry.planes_per_die(), self.ftl.scrub_policy().acts());
+        let (planes, scrubs) = (self.device.geometry.planes_per_die(), self.ftl.scrub.policy().acts());
         let uncorrected = medium.chip.is_some() && medium.ecc.strength.is_none();
         let by_table = medium.ecc.draws == Draws::Table;
         let no_errors = medium.chip.is_none() && !scrubs;
         let ecc = "every error is corrected at once, as drive.ecc.strength is \"none\"";
         let states = "only errors and scrubbing depend on it, but there is no drive.chip and nothing scrubs";
         let table = "re-reads go by the table of P/E cycles, as drive.ecc.draws says";
-        let levels = self.ftl.wear_level_policy().acts();
+        let levels = self.ftl.wear_leveling.policy().acts();
         let overtakes = time.read_priority || time.suspend != Suspend::None;
         let classes = !matches!(time.gc, Collection::Foreground | Collection::Free) || scrubs || levels || overtakes;
-        let keeps_nothing = !self.ftl.recovery_policy().acts();
+        let keeps_nothing = !self.ftl.recovery.policy().acts();
         let powered = "power is never cut, as ftl.recovery is \"none\"";
         let rules = [
             ("time.write-cache-latency", timed && time.write_cache.is_none(), "there is no time.write-cache"),
@@ -105,7 +105,7 @@ impl Scenario {
     fn idle_of_array(&self) -> Vec<String> {
         let Some(settings) = self.array.as_ref().map(|array| &array.settings) else { return Vec::new() };
         let follows = settings.layout == ArrayLayout::Raid && settings.following == Following::Members;
-        let in_vain = (follows && !self.ftl.capacity_policy().may_shrink()).then(|| {
+        let in_vain = (follows && !self.ftl.capacity.policy().may_shrink()).then(|| {
             "array.following has no effect: drives that keep their capacity (ftl.capacity) want no space back"
                 .to_owned()
         });

@@ -112,8 +112,8 @@ fn format(settings: &FileSystemSettings, segment: Bytes, device: &Device) -> For
 
 /// Whether a drive gives up space without saying how much.
 fn is_lazy(ftl: &FtlSettings) -> bool {
-    let of = |key: &str| ftl.capacity.get(key).and_then(toml::Value::as_str);
-    of("policy") == Some("variant") && of("shrink") != Some("graceful")
+    let shrink = ftl.capacity.table().get("shrink").and_then(toml::Value::as_str);
+    ftl.capacity.name() == "variant" && shrink != Some("graceful")
 }
 
 impl Resolver<'_> {
@@ -138,7 +138,7 @@ impl Resolver<'_> {
                 let why = "array.following = \"members\" gives up the addresses from the array's end on";
                 return refuse("file-system.way", format!("found \"{found}\", allowed is relocate: {why}"));
             }
-            () if ftl.capacity_policy().relocation_bound().is_some() => {
+            () if ftl.capacity.policy().relocation_bound().is_some() => {
                 return refuse(
                     "ftl.capacity",
                     "bounds relocations, which [file-system] does not count; leave the bound out".to_owned(),

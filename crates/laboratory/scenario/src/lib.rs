@@ -5,6 +5,7 @@
 
 mod array;
 mod check;
+mod chosen;
 mod device;
 mod document;
 mod effect;
@@ -41,6 +42,7 @@ use toml::{Table, Value};
 use wane_units::{Ratio, did_you_mean, excerpt};
 
 pub use array::{ArrayLayout, ArraySettings, ArraySpec, LastWord, MemberSettings};
+pub use chosen::Chosen;
 pub use device::{Device, Told};
 pub use document::{Document, Given};
 pub use error::ScenarioError;
@@ -53,7 +55,7 @@ pub use manual::{manual, manual_of, manual_sections};
 pub use medium::ERASES_INITIAL_MAX;
 pub use medium::{ChipSpec, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};
 pub use phase::{Phase, Until};
-pub use policies::{Family, PolicyInfo, RefusedPolicy, parse_policy, policies};
+pub use policies::{Family, PolicyInfo, policies};
 pub use presets::{PRESETS, Preset};
 pub use retention::RetentionSpec;
 pub use scale::Scale;

@@ -1,5 +1,5 @@
-//! Policies in a scenario: their families, their schemas, the objects that their tables make, what they need to have any effect, and a list
-//! of all built-ins.
+//! Policies in a scenario: their families, their schemas, the choice of one by its table, what they need to have any effect, and a list of all
+//! built-ins.
 
 use std::sync::LazyLock;
 
@@ -7,20 +7,21 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value as Json, json};
 use toml::{Table, Value};
 use wane_ftl::Pooling;
-use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy};
-use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityPolicy};
-use wane_ftl::policies::mode::{MODE_POLICIES, ModePolicy};
-use wane_ftl::policies::placement::{PLACEMENT_POLICIES, PlacementPolicy};
-use wane_ftl::policies::recovery::{RECOVERY_POLICIES, RecoveryPolicy};
-use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
-use wane_ftl::policies::retirement::{RETIRE_POLICIES, RetirePolicy};
-use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubPolicy};
-use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimPolicy};
-use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelPolicy};
-use wane_ftl::policies::{Entry, Needs, find, names};
+use wane_ftl::policies::allocation::ALLOCATION_POLICIES;
+use wane_ftl::policies::capacity::CAPACITY_POLICIES;
+use wane_ftl::policies::mode::MODE_POLICIES;
+use wane_ftl::policies::placement::PLACEMENT_POLICIES;
+use wane_ftl::policies::recovery::RECOVERY_POLICIES;
+use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::retirement::RETIRE_POLICIES;
+use wane_ftl::policies::scrub::SCRUB_POLICIES;
+use wane_ftl::policies::victim::VICTIM_POLICIES;
+use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
+use wane_ftl::policies::{Entry, Needs};
 use wane_nand::Task;
 use wane_units::{Bytes, did_you_mean, excerpt};
 
+use super::chosen::{Chosen, RefusedPolicy, name_in};
 use super::device::Stripes;
 use super::values::number;
 use super::{Device, FtlSettings, Medium, Scenario, Time};
@@ -55,86 +56,39 @@ struct FamilyLine {
     family: Family,
     /// Its key under `[ftl]`.
     key: &'static str,
-    /// Returns the table that chooses its policy.
-    table: fn(&FtlSettings) -> &Table,
-    table_mut: fn(&mut FtlSettings) -> &mut Table,
     /// Its policies.
     list: &'static dyn PolicyList,
 }
 
+/// Makes a line of a family, its key, its field in [`FtlSettings`] and its built-ins.
+macro_rules! line {
+    ($family:ident, $key:literal, $field:ident, $entries:ident) => {
+        FamilyLine {
+            family: Family::$family,
+            key: $key,
+            list: &Policies {
+                entries: $entries,
+                needs: |policy| policy.needs(),
+                chosen: |ftl| &ftl.$field,
+                chosen_mut: |ftl| &mut ftl.$field,
+            },
+        }
+    };
+}
+
 /// Every family, in the order in which lists show them. All code that iterates over the families uses this list. A new family needs a
-/// variant of [`Family`], a line here, and in [`FtlSettings`] a field and a method that makes its policy.
+/// variant of [`Family`], a line here, and a field in [`FtlSettings`].
 static FAMILIES: [FamilyLine; 10] = [
-    FamilyLine {
-        family: Family::Victim,
-        key: "gc",
-        table: |ftl| &ftl.gc,
-        table_mut: |ftl| &mut ftl.gc,
-        list: &Policies { entries: VICTIM_POLICIES, needs: |policy| policy.needs() },
-    },
-    FamilyLine {
-        family: Family::WearLeveling,
-        key: "wear-leveling",
-        table: |ftl| &ftl.wear_leveling,
-        table_mut: |ftl| &mut ftl.wear_leveling,
-        list: &Policies { entries: WEAR_LEVEL_POLICIES, needs: |policy| policy.needs() },
-    },
-    FamilyLine {
-        family: Family::Capacity,
-        key: "capacity",
-        table: |ftl| &ftl.capacity,
-        table_mut: |ftl| &mut ftl.capacity,
-        list: &Policies { entries: CAPACITY_POLICIES, needs: |policy| policy.needs() },
-    },
-    FamilyLine {
-        family: Family::Redundancy,
-        key: "redundancy",
-        table: |ftl| &ftl.redundancy,
-        table_mut: |ftl| &mut ftl.redundancy,
-        list: &Policies { entries: REDUNDANCY_POLICIES, needs: |policy| policy.needs() },
-    },
-    FamilyLine {
-        family: Family::Scrub,
-        key: "scrub",
-        table: |ftl| &ftl.scrub,
-        table_mut: |ftl| &mut ftl.scrub,
-        list: &Policies { entries: SCRUB_POLICIES, needs: |policy| policy.needs() },
-    },
-    FamilyLine {
-        family: Family::Retirement,
-        key: "retire",
-        table: |ftl| &ftl.retire,
-        table_mut: |ftl| &mut ftl.retire,
-        list: &Policies { entries: RETIRE_POLICIES, needs: |policy| policy.needs() },
-    },
-    FamilyLine {
-        family: Family::Placement,
-        key: "placement",
-        table: |ftl| &ftl.placement,
-        table_mut: |ftl| &mut ftl.placement,
-        list: &Policies { entries: PLACEMENT_POLICIES, needs: |policy| policy.needs() },
-    },
-    FamilyLine {
-        family: Family::Allocation,
-        key: "allocation",
-        table: |ftl| &ftl.allocation,
-        table_mut: |ftl| &mut ftl.allocation,
-        list: &Policies { entries: ALLOCATION_POLICIES, needs: |policy| policy.needs() },
-    },
-    FamilyLine {
-        family: Family::Mode,
-        key: "mode",
-        table: |ftl| &ftl.mode,
-        table_mut: |ftl| &mut ftl.mode,
-        list: &Policies { entries: MODE_POLICIES, needs: |policy| policy.needs() },
-    },
-    FamilyLine {
-        family: Family::Recovery,
-        key: "recovery",
-        table: |ftl| &ftl.recovery,
-        table_mut: |ftl| &mut ftl.recovery,
-        list: &Policies { entries: RECOVERY_POLICIES, needs: |policy| policy.needs() },
-    },
+    line!(Victim, "gc", gc, VICTIM_POLICIES),
+    line!(WearLeveling, "wear-leveling", wear_leveling, WEAR_LEVEL_POLICIES),
+    line!(Capacity, "capacity", capacity, CAPACITY_POLICIES),
+    line!(Redundancy, "redundancy", redundancy, REDUNDANCY_POLICIES),
+    line!(Scrub, "scrub", scrub, SCRUB_POLICIES),
+    line!(Retirement, "retire", retire, RETIRE_POLICIES),
+    line!(Placement, "placement", placement, PLACEMENT_POLICIES),
+    line!(Allocation, "allocation", allocation, ALLOCATION_POLICIES),
+    line!(Mode, "mode", mode, MODE_POLICIES),
+    line!(Recovery, "recovery", recovery, RECOVERY_POLICIES),
 ];
 
 /// The list of a family's policies, whatever their type.
@@ -145,19 +99,27 @@ trait PolicyList: Sync {
     /// Its entries as lists show them.
     fn infos(&self, family: Family) -> Vec<PolicyInfo>;
 
-    /// What the policy of a table needs; refuses the tables that [`parse_policy`] refuses.
-    fn needs(&self, table: &Table) -> Result<Needs, RefusedPolicy>;
+    /// The table that chose a policy.
+    fn table<'a>(&self, ftl: &'a FtlSettings) -> &'a Table;
+
+    /// What a chosen policy needs.
+    fn needs(&self, ftl: &FtlSettings) -> Needs;
+
+    /// See [`Family::choose`].
+    fn choose(&self, ftl: &mut FtlSettings, table: Table) -> Result<(), RefusedPolicy>;
 }
 
-/// The built-ins of a family whose policies are of type `T`.
-struct Policies<T: ?Sized + 'static> {
-    entries: &'static [Entry<Box<T>>],
-    needs: fn(&T) -> Needs,
+/// The built-ins of a family whose policies are of type `P`, and where settings have the chosen one.
+struct Policies<P: 'static> {
+    entries: &'static [Entry<P>],
+    needs: fn(&P) -> Needs,
+    chosen: fn(&FtlSettings) -> &Chosen<P>,
+    chosen_mut: fn(&mut FtlSettings) -> &mut Chosen<P>,
 }
 
-impl<T: ?Sized> PolicyList for Policies<T> {
+impl<P> PolicyList for Policies<P> {
     fn built_ins(&self) -> Vec<BuiltIn> {
-        let built_in = |entry: &Entry<Box<T>>| BuiltIn {
+        let built_in = |entry: &Entry<P>| BuiltIn {
             name: entry.name(),
             summary: entry.summary(),
             defaults: entry.defaults(),
@@ -167,19 +129,28 @@ impl<T: ?Sized> PolicyList for Policies<T> {
     }
 
     fn infos(&self, family: Family) -> Vec<PolicyInfo> {
-        let info = |entry: &Entry<Box<T>>| PolicyInfo {
+        let info = |entry: &Entry<P>| PolicyInfo {
             family,
             name: entry.name(),
             summary: entry.summary(),
             page: entry.page(),
             example: entry.example(),
-            needs: (self.needs)(&*entry.parse(Table::new()).expect("defaults are valid")),
+            needs: (self.needs)(&entry.parse(Table::new()).expect("defaults are valid")),
         };
         self.entries.iter().map(info).collect()
     }
 
-    fn needs(&self, table: &Table) -> Result<Needs, RefusedPolicy> {
-        parse_policy(table, self.entries).map(|policy| (self.needs)(&*policy))
+    fn table<'a>(&self, ftl: &'a FtlSettings) -> &'a Table {
+        (self.chosen)(ftl).table()
+    }
+
+    fn needs(&self, ftl: &FtlSettings) -> Needs {
+        (self.needs)((self.chosen)(ftl).policy())
+    }
+
+    fn choose(&self, ftl: &mut FtlSettings, table: Table) -> Result<(), RefusedPolicy> {
+        *(self.chosen_mut)(ftl) = Chosen::of(table, self.entries)?;
+        Ok(())
     }
 }
 
@@ -199,12 +170,12 @@ impl Family {
         lines.find(|line| line.family == self).expect("FAMILIES has a line for every family")
     }
 
-    /// What the policy of a table needs to have any effect.
+    /// Gives settings the policy of a table.
     ///
     /// # Errors
     /// There is no such policy, or it does not take the parameters.
-    pub(super) fn needs(self, table: &Table) -> Result<Needs, RefusedPolicy> {
-        self.line().list.needs(table)
+    pub(super) fn choose(self, ftl: &mut FtlSettings, table: Table) -> Result<(), RefusedPolicy> {
+        self.line().list.choose(ftl, table)
     }
 
     /// The family that belongs to a key of `[ftl]`.
@@ -214,7 +185,8 @@ impl Family {
 
     /// The schema of its key: a policy's name, or a table with the name and the parameters.
     fn schema(self) -> Schema {
-        let own = FtlSettings::chosen_by_default(self);
+        let default = FtlSettings::default();
+        let own = name_in(default.table(self));
         let tables: Vec<Json> = self.built_ins().iter().map(|policy| policy.schema(policy.name == own)).collect();
         json_schema!({ "x-policy": self.key(), "anyOf": [{ "enum": self.names() }, { "oneOf": tables }] })
     }
@@ -235,8 +207,7 @@ impl Family {
 
     /// The parameters in a policy's table that count what a larger drive has more of: each with what it is in proportion to, and its value.
     pub(super) fn sized(self, table: &Table) -> impl Iterator<Item = (String, &'static str, Value)> {
-        let chosen = table.get("policy").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let table = table.clone();
+        let (chosen, table) = (name_in(table).to_owned(), table.clone());
         self.parameters().into_iter().filter(move |(policy, ..)| *policy == chosen).filter_map(
             move |(_, name, schema)| {
                 let scales = schema.get("x-scales").and_then(Json::as_str)?;
@@ -285,7 +256,7 @@ impl Family {
 
     /// The built-in that a table names.
     fn of_table(self, policy: &Table) -> Option<&'static BuiltIn> {
-        let name = policy.get("policy").and_then(Value::as_str)?;
+        let name = name_in(policy);
         self.built_ins().iter().find(|policy| policy.name == name)
     }
 }
@@ -378,128 +349,36 @@ pub(super) fn with_policies(schema: &mut Schema) {
     }
 }
 
-/// Makes the policy of a table, whose `policy` names an entry of the family.
-///
-/// # Errors
-/// There is no such policy, or it does not take the parameters.
-pub fn parse_policy<T>(table: &Table, family: &[Entry<T>]) -> Result<T, RefusedPolicy> {
-    let mut parameters = table.clone();
-    let name = parameters.remove("policy").and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
-    let Some(entry) = find(family, &name) else {
-        let known = names(family);
-        let hint = did_you_mean(&name, &known);
-        let message = format!("unknown policy \"{}\", allowed are {}{hint}", excerpt(&name), known.join(", "));
-        return Err(RefusedPolicy { key: None, message });
-    };
-    entry.parse(parameters).map_err(|error| RefusedPolicy { message: error.to_string(), key: error.key })
-}
-
-/// The refusal of a policy's table.
-#[derive(Clone, Debug)]
-pub struct RefusedPolicy {
-    /// The parameter at fault, if there is one.
-    pub key: Option<String>,
-    /// What is wrong, in one sentence.
-    pub message: String,
-}
-
 impl FtlSettings {
-    /// The table that chooses a family's policy.
-    pub(super) fn policy(&self, family: Family) -> &Table {
-        (family.line().table)(self)
-    }
-
-    /// The table that chooses a family's policy, mutable.
-    pub(super) fn policy_mut(&mut self, family: Family) -> &mut Table {
-        (family.line().table_mut)(self)
-    }
-
-    /// The name of a family's default policy.
-    fn chosen_by_default(family: Family) -> String {
-        let default = Self::default();
-        let name = default.policy(family).get("policy").and_then(Value::as_str);
-        name.expect("each family has a default policy").to_owned()
-    }
-
-    /// The policy that says when blocks retire.
-    pub fn retire_policy(&self) -> Box<dyn RetirePolicy> {
-        accepted(&self.retire, RETIRE_POLICIES)
-    }
-
-    /// The scrubber.
-    pub fn scrub_policy(&self) -> Box<dyn ScrubPolicy> {
-        accepted(&self.scrub, SCRUB_POLICIES)
-    }
-
-    /// The policy that chooses garbage collection's victims.
-    pub fn victim_policy(&self) -> Box<dyn VictimPolicy> {
-        accepted(&self.gc, VICTIM_POLICIES)
-    }
-
-    /// The wear leveler.
-    pub fn wear_level_policy(&self) -> Box<dyn WearLevelPolicy> {
-        accepted(&self.wear_leveling, WEAR_LEVEL_POLICIES)
-    }
-
-    /// The policy that says which pages protect each other.
-    pub fn redundancy_policy(&self) -> Box<dyn RedundancyPolicy> {
-        accepted(&self.redundancy, REDUNDANCY_POLICIES)
-    }
-
-    /// The capacity policy.
-    pub fn capacity_policy(&self) -> Box<dyn CapacityPolicy> {
-        accepted(&self.capacity, CAPACITY_POLICIES)
-    }
-
-    /// The policy that says which open stream takes data. If `placement` is the default, [`FtlSettings::frontiers`] decides.
-    pub fn placement_policy(&self) -> Box<dyn PlacementPolicy> {
-        let is_default = self.placement == Self::default().placement;
-        if is_default { self.frontiers.placement() } else { accepted(&self.placement, PLACEMENT_POLICIES) }
-    }
-
-    /// The policy that says which free block is opened next.
-    pub fn allocation_policy(&self) -> Box<dyn AllocationPolicy> {
-        accepted(&self.allocation, ALLOCATION_POLICIES)
-    }
-
-    /// The policy that says when worn blocks are spared.
-    pub fn mode_policy(&self) -> Box<dyn ModePolicy> {
-        accepted(&self.mode, MODE_POLICIES)
-    }
-
-    /// The policy that says how the drive finds its data after a power cut.
-    pub fn recovery_policy(&self) -> Box<dyn RecoveryPolicy> {
-        accepted(&self.recovery, RECOVERY_POLICIES)
+    /// The table that chose a family's policy.
+    pub(super) fn table(&self, family: Family) -> &Table {
+        family.line().list.table(self)
     }
 
     /// Number of streams that a domain keeps open.
     pub(super) fn streams(&self) -> u32 {
         let tasks = [Task::Host, Task::GarbageCollection].into_iter();
-        let tasks: Vec<Task> = tasks.chain(self.scrub_policy().acts().then_some(Task::Scrub)).collect();
-        self.placement_policy().streams(&tasks)
+        let tasks: Vec<Task> = tasks.chain(self.scrub.policy().acts().then_some(Task::Scrub)).collect();
+        self.placement.policy().streams(&tasks)
     }
 
     /// The stripes, if every host write joins one.
     pub(super) fn stripes(&self) -> Option<Stripes> {
-        let policy = Some(self.redundancy_policy()).filter(|policy| policy.acts() && policy.protects(Task::Host))?;
-        let streams = self.placement_policy().streams(&[Task::Host, Task::GarbageCollection]);
+        let policy = Some(self.redundancy.policy()).filter(|policy| policy.acts() && policy.protects(Task::Host))?;
+        let streams = self.placement.policy().streams(&[Task::Host, Task::GarbageCollection]);
         Some(Stripes { data_pages: policy.data_pages(), streams })
     }
 
     /// What each policy needs to have any effect, with its family and its name.
     pub(super) fn needs(&self) -> impl Iterator<Item = (Family, &str, Needs)> {
-        Family::all().map(|family| {
-            let table = self.policy(family);
-            let name = table.get("policy").and_then(Value::as_str).unwrap_or_default();
-            (family, name, taken(family.needs(table)))
-        })
+        FAMILIES.iter().map(|line| (line.family, name_in(line.list.table(self)), line.list.needs(self)))
     }
 }
 
 impl Scenario {
-    /// The first of a policy's needs that the drive lacks, as the end of "it goes by ...".
-    pub fn lacking(&self, needs: Needs) -> Option<String> {
-        lacking(needs, &self.device, &self.ftl, &self.medium, &self.time)
+    /// The first of the needs of a family's policy that the drive lacks, as the end of "it goes by ...".
+    pub fn lacking(&self, family: Family) -> Option<String> {
+        lacking(family.line().list.needs(&self.ftl), &self.device, &self.ftl, &self.medium, &self.time)
     }
 }
 
@@ -534,16 +413,6 @@ pub(super) fn lacking(
         () => None,
     };
     lacking.map(str::to_owned)
-}
-
-/// Makes a policy that the scenario's resolution has accepted.
-fn accepted<T>(table: &Table, family: &[Entry<T>]) -> T {
-    taken(parse_policy(table, family))
-}
-
-/// Unwraps what was made of a policy's table. A resolved scenario holds only valid tables.
-fn taken<T>(made: Result<T, RefusedPolicy>) -> T {
-    made.unwrap_or_else(|refused| unreachable!("resolved scenarios hold valid policies: {}", refused.message))
 }
 
 /// A policy as lists show it.

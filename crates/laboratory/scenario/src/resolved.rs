@@ -204,20 +204,23 @@ impl Scenario {
     }
 
     fn ftl_table(&self, paths: Paths) -> Table {
-        let mut ftl = self.ftl.clone();
-        if matches!(paths, Paths::Resolved) {
-            Family::all().for_each(|family| family.complete(ftl.policy_mut(family)));
+        let mut table = table_of(&self.ftl);
+        for family in Family::all().filter(|_| matches!(paths, Paths::Resolved)) {
+            if let Some(Value::Table(policy)) = table.get_mut(family.key()) {
+                family.complete(policy);
+            }
         }
-        let mut table = table_of(&ftl);
-        table.insert("retire".to_owned(), shortened(&ftl.retire));
+        if let Some(retire) = table.get_mut("retire") {
+            shorten(retire);
+        }
         table
     }
 }
 
-/// A policy without parameters as its name alone.
-fn shortened(policy: &Table) -> Value {
-    match policy.get("policy") {
-        Some(name) if policy.len() == 1 => name.clone(),
-        _ => Value::Table(policy.clone()),
+/// Makes a policy without parameters its name alone.
+fn shorten(policy: &mut Value) {
+    let is_bare = policy.as_table().is_some_and(|policy| policy.len() == 1);
+    if let Some(name) = policy.get("policy").filter(|_| is_bare) {
+        *policy = name.clone();
     }
 }

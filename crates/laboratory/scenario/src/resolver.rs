@@ -8,6 +8,7 @@ use wane_nand::Relocations;
 use wane_units::Ratio;
 use wane_workload::Arrival;
 
+use super::chosen::Chosen;
 use super::device::{self, Grouping};
 use super::error::Refusal;
 use super::forward::FastForward;
@@ -26,7 +27,7 @@ use super::{
 
 /// Whether blocks may leave service.
 fn retires(device: &Device, ftl: &FtlSettings) -> bool {
-    ftl.read_recovery.is_some() || ftl.retire_policy().retires(device.endurance)
+    ftl.read_recovery.is_some() || ftl.retire.policy().retires(device.endurance)
 }
 
 /// Makes an error at a key, in the topmost layer that has the key or the nearest table around it.
@@ -85,7 +86,7 @@ impl Resolver<'_> {
             stripes: ftl.stripes(),
             gc_reserve: ftl.gc_reserve,
             rated: ftl.rated_blocks,
-            summaries: Some(ftl.recovery_policy()).filter(|policy| policy.acts()).map(|policy| policy.summaries()),
+            summaries: Some(ftl.recovery.policy()).filter(|policy| policy.acts()).map(|policy| policy.summaries()),
             power_loss_protection: drive.power_loss_protection,
             wordline_pages: drive.wordline_pages,
         };
@@ -182,9 +183,13 @@ impl Resolver<'_> {
     }
 
     fn ftl(&self, table: &Table) -> Result<FtlSettings, ScenarioError> {
-        let mut ftl: FtlSettings = self.settings(table, "ftl")?;
+        let mut plain = table.clone();
+        plain.retain(|key, value| Family::of_key(key).is_none() || !value.is_table());
+        let mut ftl: FtlSettings = self.settings(&plain, "ftl")?;
         for family in Family::all() {
-            self.policy(&mut ftl, family)?;
+            if let Some(policy) = Self::section(table, family.key()) {
+                self.choose(&mut ftl, family, policy.clone())?;
+            }
         }
         self.agree_on_streams(&mut ftl)?;
         Ok(ftl)
@@ -193,8 +198,7 @@ impl Resolver<'_> {
     /// Reconciles `placement` and `frontiers`, which choose the same thing: the one that is written decides. `one` and `separate` are kept in
     /// `frontiers`, so that both spellings have one hash. With any other placement `frontiers` has its default, which a resolved scenario writes.
     fn agree_on_streams(&self, ftl: &mut FtlSettings) -> Result<(), ScenarioError> {
-        let (name, plain) = (ftl.placement.get("policy").and_then(Value::as_str), FtlSettings::default());
-        let name = name.unwrap_or_default();
+        let (name, plain) = (ftl.placement.name(), FtlSettings::default());
         let said = [Frontiers::One, Frontiers::Separate].into_iter().find(|frontiers| frontiers.name() == name);
         let chosen = said.unwrap_or(plain.frontiers);
         // The key of the upper layer displaces the other key, as everywhere.
@@ -213,20 +217,20 @@ impl Resolver<'_> {
             }
             _ => {}
         }
-        ftl.placement = plain.placement;
+        ftl.placement = Chosen::new(plain.placement.table().clone(), ftl.frontiers.placement());
         Ok(())
     }
 
-    /// Adds a missing policy name, removes the parameters that are marked as defaults, and refuses parameters that the policy does not take.
-    fn policy(&self, ftl: &mut FtlSettings, family: Family) -> Result<(), ScenarioError> {
+    /// Chooses a family's policy by the table that is written, without the parameters in it that are marked as defaults. A table that names no
+    /// policy is of the default one, which the settings still have.
+    fn choose(&self, ftl: &mut FtlSettings, family: Family, mut table: Table) -> Result<(), ScenarioError> {
         let path = format!("ftl.{}", family.key());
-        let table = ftl.policy_mut(family);
-        for (name, value) in FtlSettings::default().policy(family) {
+        for (name, value) in ftl.table(family) {
             table.entry(name).or_insert_with(|| value.clone());
         }
         let refuse = |message: String| self.error(&format!("{path}.{DEFAULTS}"), message);
-        family.forget_defaults(table).map_err(refuse)?;
-        family.needs(table).map(drop).map_err(|refused| {
+        family.forget_defaults(&mut table).map_err(refuse)?;
+        family.choose(ftl, table).map_err(|refused| {
             let place = refused.key.as_ref().map_or(path.clone(), |name| format!("{path}.{name}"));
             self.error(&place, refused.message)
         })
@@ -247,7 +251,7 @@ impl Resolver<'_> {
                     .to_owned();
             return Err(self.error("ftl.gc-reserve", message));
         }
-        if ftl.recovery_policy().acts() && device.gc_reserve < RECOVERY_RESERVE {
+        if ftl.recovery.policy().acts() && device.gc_reserve < RECOVERY_RESERVE {
             let found = device.gc_reserve;
             let message = format!("found {found}; at least {RECOVERY_RESERVE} are needed with ftl.recovery");
             return Err(self.error("ftl.gc-reserve", message));
@@ -257,7 +261,7 @@ impl Resolver<'_> {
 
     /// Whether the mean block would retire at its first erase.
     fn starts_worn_out(&self, device: &Device, ftl: &FtlSettings, medium: &Medium) -> bool {
-        let retires_at = ftl.retire_policy().retires_at(device.endurance);
+        let retires_at = ftl.retire.policy().retires_at(device.endurance);
         retires_at.is_some_and(|at| medium.initial.erase_count.is_some_and(|count| count >= at))
     }
 
@@ -285,11 +289,11 @@ impl Resolver<'_> {
                     format!("found {found}; the drive has {dies} {noun}, so that {allowed} is allowed"),
                 )
             }
-            () if time.gc == Collection::Rotating && ftl.redundancy_policy().group_dies().is_none() => (
+            () if time.gc == Collection::Rotating && ftl.redundancy.policy().group_dies().is_none() => (
                 "time.gc",
                 "\"rotating\" needs ftl.redundancy = \"rain\", whose groups of dies collect in turn".to_owned(),
             ),
-            () if time.gc == Collection::Free && ftl.recovery_policy().acts() => (
+            () if time.gc == Collection::Free && ftl.recovery.policy().acts() => (
                 "time.gc",
                 "\"free\" does not go with ftl.recovery: a power cut must know when each program ends".to_owned(),
             ),
@@ -405,7 +409,7 @@ impl Resolver<'_> {
         ftl: &FtlSettings,
     ) -> Result<(), ScenarioError> {
         let Some(probe) = probe else { return Ok(()) };
-        let is_rated = ftl.retire_policy().retires_at(device.endurance).is_some();
+        let is_rated = ftl.retire.policy().retires_at(device.endurance).is_some();
         if matches!(probe.ages, Ages::Wear(_)) && !is_rated {
             let message = "needs a rated number of erases after which blocks retire; give drive.endurance, and an ftl.retire that goes by erases";
             return Err(self.error("probe.at-wear", message.to_owned()));
@@ -465,7 +469,7 @@ impl Resolver<'_> {
                 () if medium.initial.retention_days.is_some() || medium.initial.reads > 0 => {
                     "data with a past (drive.initial.retention and reads), which nothing predicts; probe.retention is how long they lie before a probe"
                 }
-                () if ftl.scrub_policy().acts() => "scrubbing (ftl.scrub), which nothing predicts",
+                () if ftl.scrub.policy().acts() => "scrubbing (ftl.scrub), which nothing predicts",
                 () if needs(|needs| needs.errors) => "a policy that goes by errors, which nothing predicts",
                 () if ftl.read_recovery.is_some() => {
                     "retirement by re-reads (ftl.read-recovery), which nothing predicts"
@@ -473,7 +477,7 @@ impl Resolver<'_> {
                 () if needs(|needs| needs.requests) => {
                     "a policy that goes by requests (ftl.placement), which are left out"
                 }
-                () if ftl.recovery_policy().acts() => {
+                () if ftl.recovery.policy().acts() => {
                     "a state that survives power cuts (ftl.recovery) and keeps erase counts"
                 }
                 () if phases.iter().any(unending) => {

@@ -5,7 +5,7 @@
 //! next, and arrivals of requests with them, so that the load of a die stays the same. The reserve of blocks is cut as far as
 //! firmware can live with it. If it then is a larger share of the drive, the logical capacity shrinks, so that the ratio of spare space is kept.
 
-use toml::Value;
+use toml::{Table, Value};
 use wane_ftl::{EraseGroup, Layout, Pooling};
 use wane_units::{Bytes, Geometry, Nanos, Rate, Ratio};
 use wane_workload::Arrival;
@@ -274,7 +274,7 @@ impl Scenario {
             blocks: f64::from(device.blocks) / f64::from(from.blocks),
             reserve: f64::from(device.blocks / self.domains(&device.geometry))
                 / f64::from(from.blocks / self.domains(&from.geometry)),
-        });
+        })?;
         let ages = self.phases_age();
         for phase in &mut scaled.phases {
             scale_phase(phase, from, &device, ages);
@@ -374,7 +374,7 @@ impl Scenario {
 
     /// Dies that a stripe lies on; 1 without redundancy.
     fn stripe(&self) -> u32 {
-        let redundancy = self.ftl.redundancy_policy();
+        let redundancy = self.ftl.redundancy.policy();
         if redundancy.acts() { redundancy.data_pages() + 1 } else { 1 }
     }
 
@@ -391,7 +391,7 @@ impl Scenario {
     pub fn sized_parameters(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         for family in Family::all() {
-            for (name, _, value) in family.sized(self.ftl.policy(family)) {
+            for (name, _, value) in family.sized(self.ftl.table(family)) {
                 found.push((format!("ftl.{}.{name}", family.key()), value.to_string()));
             }
         }
@@ -454,9 +454,12 @@ struct Shares {
 
 impl FtlSettings {
     /// Scales the parameters of policies that count blocks, units or writes.
-    fn scale_parameters(&mut self, shares: &Shares) {
+    ///
+    /// # Errors
+    /// A policy refuses them; one sentence.
+    fn scale_parameters(&mut self, shares: &Shares) -> Result<(), String> {
         for family in Family::all() {
-            let sized: Vec<_> = family.sized(self.policy(family)).collect();
+            let sized: Vec<_> = family.sized(self.table(family)).collect();
             let scaled = sized.into_iter().filter_map(|(name, scales, value)| {
                 let (share, least) = match scales {
                     "capacity" => (shares.capacity, 1),
@@ -471,9 +474,13 @@ impl FtlSettings {
                 };
                 Some((name, scaled))
             });
-            let scaled: Vec<_> = scaled.collect();
-            self.policy_mut(family).extend(scaled);
+            let scaled: Table = scaled.collect();
+            if !scaled.is_empty() {
+                let table = self.table(family).clone().into_iter().chain(scaled).collect();
+                family.choose(self, table).map_err(|refused| refused.message)?;
+            }
         }
+        Ok(())
     }
 }
 

@@ -16,11 +16,22 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
+use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy};
+use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityPolicy};
+use wane_ftl::policies::mode::{MODE_POLICIES, ModePolicy};
+use wane_ftl::policies::placement::{PLACEMENT_POLICIES, PlacementPolicy};
+use wane_ftl::policies::recovery::{RECOVERY_POLICIES, RecoveryPolicy};
+use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
+use wane_ftl::policies::retirement::{RETIRE_POLICIES, RetirePolicy};
+use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubPolicy};
+use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimPolicy};
+use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelPolicy};
 use wane_ftl::{EraseGroup, Frontiers, Pooling};
 use wane_nand::CellKind;
 use wane_units::{Bytes, Ratio};
 
 use super::array::ArraySettings;
+use super::chosen::Chosen;
 use super::file_system::FileSystemSettings;
 use super::forecast::ForecastSettings;
 use super::forward::FastForward;
@@ -244,20 +255,20 @@ impl Default for DriveSettings {
 pub struct FtlSettings {
     /// Which block garbage collection reclaims.
     #[schemars(schema_with = "policies::of_family")]
-    pub gc: Table,
+    pub gc: Chosen<Box<dyn VictimPolicy>>,
     /// Which data moves so that blocks wear evenly. Off during preconditioning.
     #[schemars(schema_with = "policies::of_family")]
-    pub wear_leveling: Table,
+    pub wear_leveling: Chosen<Box<dyn WearLevelPolicy>>,
     /// What happens to the exported capacity as blocks retire.
     #[schemars(schema_with = "policies::of_family")]
-    pub capacity: Table,
+    pub capacity: Chosen<Box<dyn CapacityPolicy>>,
     /// Which pages protect each other by parity on another die. Needs `domain = "die"` or `unit = "superblock"`.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
-    pub redundancy: Table,
+    pub redundancy: Chosen<Box<dyn RedundancyPolicy>>,
     /// Which blocks are relocated before they have too many errors. An untimed run scrubs at most one block after each request; a timed
     /// one scrubs as soon as the last relocation is done. Off during preconditioning.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
-    pub scrub: Table,
+    pub scrub: Chosen<Box<dyn ScrubPolicy>>,
     /// Free blocks that garbage collection keeps in each domain. At least 2 if blocks can retire or swap data, or with several frontiers.
     #[schemars(range(min = 1, max = 1 << 20))]
     pub gc_reserve: u32,
@@ -270,7 +281,7 @@ pub struct FtlSettings {
     pub rated_blocks: RatedBlocks,
     /// When a block retires. A block whose erase failed always retires.
     #[schemars(schema_with = "policies::of_family")]
-    pub retire: Table,
+    pub retire: Chosen<Box<dyn RetirePolicy>>,
     /// Most re-reads of a host read, as NVMe's read recovery level limits them; or `"none"`. A read that needs more fails, and a block whose data are
     /// expected to need more just after a program retires, whatever `retire` says; on a degraded drive it serves up to `drive.endurance`. Fewer
     /// re-reads keep reads fast and cost life. Source: the capacity-variant SSD (001, section 3.3).
@@ -290,10 +301,10 @@ pub struct FtlSettings {
     pub frontiers: Frontiers,
     /// Which of several open streams takes data. `one` and `separate` are the same as with `frontiers`; give one of the two keys.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
-    pub placement: Table,
+    pub placement: Chosen<Box<dyn PlacementPolicy>>,
     /// Which free block is opened next.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
-    pub allocation: Table,
+    pub allocation: Chosen<Box<dyn AllocationPolicy>>,
     /// The timeline counts a block as young while it has fewer erases than this. By default, with a `drive.chip` and limited correction: the
     /// erases from which freshly programmed data are expected to need a re-read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -301,10 +312,10 @@ pub struct FtlSettings {
     pub young_below: Option<u32>,
     /// When a drive with wear focusing is degraded and spares its worn blocks.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
-    pub mode: Table,
+    pub mode: Chosen<Box<dyn ModePolicy>>,
     /// How the drive finds its data after a power cut, and what it programs for that beforehand. With `none` power is never cut.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
-    pub recovery: Table,
+    pub recovery: Chosen<Box<dyn RecoveryPolicy>>,
     /// NVRAM for the remap log: 8 bytes for each unit that was remapped and not erased since. Needs a recovery policy.
     #[schemars(extend("x-least" = Bytes(8), "x-most" = Bytes(1 << 40), "x-unwritten" = "default"))]
     pub remap_log: Bytes,
@@ -321,32 +332,27 @@ pub enum RatedBlocks {
     All,
 }
 
-/// The table that chooses a policy with its defaults.
-fn chosen(name: &str) -> Table {
-    Table::from_iter([("policy".to_owned(), Value::from(name))])
-}
-
 impl Default for FtlSettings {
     fn default() -> Self {
         Self {
-            gc: chosen("greedy"),
-            wear_leveling: chosen("none"),
-            capacity: chosen("fixed"),
-            redundancy: chosen("none"),
-            scrub: chosen("none"),
+            gc: Chosen::by_name("greedy", VICTIM_POLICIES),
+            wear_leveling: Chosen::by_name("none", WEAR_LEVEL_POLICIES),
+            capacity: Chosen::by_name("fixed", CAPACITY_POLICIES),
+            redundancy: Chosen::by_name("none", REDUNDANCY_POLICIES),
+            scrub: Chosen::by_name("none", SCRUB_POLICIES),
             gc_reserve: 7,
             gc_unforced: 0,
             rated_blocks: RatedBlocks::BesideReserve,
-            retire: chosen("at-endurance"),
+            retire: Chosen::by_name("at-endurance", RETIRE_POLICIES),
             read_recovery: None,
             erase_group: EraseGroup::Block,
             domain: Pooling::Drive,
             frontiers: Frontiers::One,
-            placement: chosen("one"),
-            allocation: chosen("fifo"),
+            placement: Chosen::by_name("one", PLACEMENT_POLICIES),
+            allocation: Chosen::by_name("fifo", ALLOCATION_POLICIES),
             young_below: None,
-            mode: chosen("host-only"),
-            recovery: chosen("none"),
+            mode: Chosen::by_name("host-only", MODE_POLICIES),
+            recovery: Chosen::by_name("none", RECOVERY_POLICIES),
             remap_log: Bytes(MIB),
         }
     }

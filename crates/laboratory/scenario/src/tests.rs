@@ -59,7 +59,7 @@ fn the_example_resolves_as_written() {
     let device = &scenario.device;
     assert_eq!((device.logical_units, device.rated_blocks, device.blocks), (2_097_152, 9102, 9109));
     assert_eq!(device.endurance, Some(500));
-    assert_eq!(scenario.ftl.wear_leveling.get("threshold").and_then(Value::as_str), Some("50 %"));
+    assert_eq!(scenario.ftl.wear_leveling.table().get("threshold").and_then(Value::as_str), Some("50 %"));
     assert_eq!(scenario.precondition.random_drive_writes, 3.0);
     let Workload::Pattern(spec) = &scenario.phases[0].workload else { panic!("a pattern") };
     assert!(matches!(spec.pattern, Pattern::HotCold { .. }) && spec.footprint_units == 2_097_152);

@@ -29,7 +29,7 @@ impl Scenario {
     /// A sentence if members shrink and their array gives them nothing back.
     fn shrinks_unfollowed(&self, array: &ArraySpec) -> Option<String> {
         let is_followed = array.settings.layout == ArrayLayout::Raid && array.settings.following == Following::Members;
-        (self.ftl.capacity_policy().may_shrink() && !is_followed).then(|| {
+        (self.ftl.capacity.policy().may_shrink() && !is_followed).then(|| {
             "members that shrink (ftl.capacity) get no space back from this array, and one that is full refuses writes as a dead one does: the array \
              may end while drives are alive. layout = \"raid\" with array.following = \"members\" gives space back"
                 .to_owned()
@@ -45,7 +45,7 @@ impl Scenario {
     /// pages is overwritten, so that stripes that are half dead take twice the share of whole ones: drives of 32 dies whose spare space was below
     /// that ended within half a drive write (stripes of 3 to 31 pages at over-provisioning from 8 to 80 %, uniform writes).
     fn choked_by_parity(&self) -> Option<String> {
-        let policy = self.ftl.redundancy_policy();
+        let policy = self.ftl.redundancy.policy();
         if !policy.acts() || !policy.protects(Task::Host) {
             return None;
         }

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use toml::Value;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::{Entry, find};
 use wane_lab::build;
@@ -50,7 +49,7 @@ pub(super) fn run(scenario: &Scenario, path: &Path, stop: &Arc<AtomicBool>) -> R
 }
 
 fn page(scenario: &Scenario, film: &Film) -> FilmPage {
-    let policy = scenario.ftl.gc.get("policy").and_then(Value::as_str).unwrap_or_default();
+    let policy = scenario.ftl.gc.name();
     let blocks = film.blocks.len();
     let number = |state: BlockState| state as u32;
     FilmPage {

@@ -35,7 +35,7 @@ fn needs(scenario: &Scenario) -> Vec<Need> {
     }
     // Where collection takes no time, no power cut can be told (time.gc).
     let can_recover = scenario.time.gc != Collection::Free;
-    if can_recover && !scenario.ftl.recovery_policy().acts() {
+    if can_recover && !scenario.ftl.recovery.policy().acts() {
         needs.push(need("ftl.recovery", "\"checkpoint\"", "keeps nothing to recover by, so its power cannot be cut"));
         if scenario.ftl.gc_reserve < RECOVERY_RESERVE {
             let without = "keeps too few free blocks to recover by anything";

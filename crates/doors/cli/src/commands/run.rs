@@ -240,7 +240,7 @@ fn memory(scenario: &Scenario) -> String {
 
 /// Says how much of the drive parity takes, and how much spare space it leaves; empty without redundancy.
 fn parity(scenario: &Scenario) -> String {
-    let policy = scenario.ftl.redundancy_policy();
+    let policy = scenario.ftl.redundancy.policy();
     if !policy.acts() {
         return String::new();
     }

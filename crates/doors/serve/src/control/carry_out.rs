@@ -583,7 +583,7 @@ fn forked(desk: &mut Desk<'_>, fork: &Fork) -> Answer {
 }
 
 fn power_cut(desk: &mut Desk<'_>, cut: &PowerCut) -> Answer {
-    if !desk.engine.shelf.scenario().ftl.recovery_policy().acts() {
+    if !desk.engine.shelf.scenario().ftl.recovery.policy().acts() {
         let made = "`wane drive create --for serve` makes drives that do";
         return Err(format!("power-cut: the drive keeps nothing from which it could recover (ftl.recovery); {made}"));
     }

@@ -7,7 +7,7 @@ use wane_sim::Streams;
 use wane_ssd::{ClockSpec, Link, MultiPlane, Processors, ReadPriority, SchedulerConfig, Timing, WriteCache};
 use wane_units::DieId;
 
-use super::{PlanError, Policies};
+use super::PlanError;
 use crate::observer::{Due, ObserverSpec, Past, ProbeSpec};
 use crate::sources::{Opener, SourceMaker};
 use crate::timed::TimedSpec;
@@ -15,13 +15,13 @@ use wane_results::Calendar;
 use wane_scenario::{self as scenario, Ages, Scenario, Time, Workload};
 
 /// Whether a scenario needs any of them.
-pub(super) fn is_needed(scenario: &Scenario, policies: &Policies) -> bool {
+pub(super) fn is_needed(scenario: &Scenario) -> bool {
     scenario.time.is_timed()
         || scenario.probe.is_some()
         || scenario.medium.chip.is_some()
         || scenario.medium.faults != scenario::FaultSpec::default()
-        || policies.scrub.acts()
-        || policies.placement.needs().requests
+        || scenario.ftl.scrub.policy().acts()
+        || scenario.ftl.placement.policy().needs().requests
 }
 
 /// Bad blocks and failures.
@@ -117,8 +117,8 @@ pub(crate) fn error_correction(scenario: &Scenario) -> Ecc {
     }
 }
 
-/// Raw bit errors and their correction.
-pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorConfig> {
+/// Raw bit errors of a scenario's flash and their correction; `None` without a chip.
+pub fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
     let chip = scenario.medium.chip.as_ref()?;
     let (checks, detail) = (scenario.medium.ecc.checks_per_read, scenario.medium.ecc.detail);
     let (ecc, variation) = (error_correction(scenario), &scenario.medium.variation);
@@ -130,7 +130,7 @@ pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorCo
         layers: variation.layer_count.min(scenario.device.geometry.pages_per_block()),
         page_time: PageTime::PerPage,
         // Scrubbers use the counts of reads and re-reads even if these do not disturb.
-        read_counts: if policies.scrub.acts() { ReadCounts::Always } else { ReadCounts::AsNeeded },
+        read_counts: if scenario.ftl.scrub.policy().acts() { ReadCounts::Always } else { ReadCounts::AsNeeded },
         checks,
         detail,
         relocations: scenario.medium.ecc.relocations,
@@ -220,10 +220,10 @@ fn due(ages: &Ages, calendar: Option<Calendar>, logical: f64) -> Due {
 }
 
 /// Rough estimate of the bytes that cells and a copy for probes hold.
-pub(super) fn memory(scenario: &Scenario, policies: &Policies) -> u64 {
+pub(super) fn memory(scenario: &Scenario) -> u64 {
     let device = &scenario.device;
     let mut bytes = 0;
-    if let Some(config) = errors(scenario, policies).filter(|config| config.check(&device.geometry).is_ok()) {
+    if let Some(config) = errors(scenario).filter(|config| config.check(&device.geometry).is_ok()) {
         let pages = u64::from(device.geometry.pages());
         // Four bytes for each page if pages have ages. Blocks add little.
         bytes += if config.model.beta > 0.0 { 4 * pages } else { 0 } + 64 * u64::from(device.geometry.blocks());

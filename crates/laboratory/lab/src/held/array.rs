@@ -410,7 +410,7 @@ impl Held {
     /// # Errors
     /// It could not.
     pub fn check_return(&self, place: usize) -> Result<(), KeptError> {
-        if self.scenario_of(place).ftl.recovery_policy().acts() { Ok(()) } else { Err(KeptError::OneWay(place)) }
+        if self.scenario_of(place).ftl.recovery.policy().acts() { Ok(()) } else { Err(KeptError::OneWay(place)) }
     }
 
     /// Refuses to do without a drive without which something could not be read.

@@ -7,8 +7,6 @@ use wane_scenario::{
 use wane_theory::queueing::{Collection, Die, LOAD_MAX, Precedence, ReadTimes, reads};
 use wane_workload::Arrival;
 
-use super::policy;
-
 /// Drive writes after which collection is in its steady state.
 const AT_REST: f64 = 2.0;
 /// Smallest block of the model, in mapping units. In smaller ones single pages of a victim matter.
@@ -106,13 +104,13 @@ fn unlike(scenario: &Scenario, spec: &PatternSpec) -> Option<&'static str> {
     let is_by_operation = time.order == Order::Priority
         && time.read_priority
         && matches!(time.gc, Collecting::Preemptible | Collecting::Free);
-    let others = [&ftl.wear_leveling, &ftl.scrub, &ftl.redundancy];
+    let others = [ftl.wear_leveling.name(), ftl.scrub.name(), ftl.redundancy.name()];
     let is_as_aged = matches!(
         &scenario.phases[..],
         [phase] if matches!(&phase.workload, Workload::Pattern(life)
             if life.pattern == spec.pattern && life.footprint_units == spec.footprint_units && life.request_units == 1)
     );
-    let is_one = ftl.frontiers == Frontiers::One && matches!(policy(&ftl.placement), "" | "one");
+    let is_one = ftl.frontiers == Frontiers::One && ftl.placement.name() == "one";
     let holds_all = scenario.precondition.fill.get() >= 1.0 || spec.footprint_units == scenario.device.logical_units;
     let reasons = [
         (ftl.domain != Pooling::Die, "there is a model of ftl.domain = \"die\" only, where dies collect by themselves"),
@@ -140,10 +138,7 @@ fn unlike(scenario: &Scenario, spec: &PatternSpec) -> Option<&'static str> {
             "there is no model of pages that differ in drive.timing.read or program",
         ),
         (scenario.medium.chip.is_some(), "there is no model of re-reads, which flash with drive.chip has"),
-        (
-            others.iter().any(|table| !matches!(policy(table), "" | "none")),
-            "wear leveling, scrubbing and parity are not in the model",
-        ),
+        (others.iter().any(|name| *name != "none"), "wear leveling, scrubbing and parity are not in the model"),
         (matches!(spec.pattern, Pattern::Sequential), "the model is of addresses at random"),
         (spec.trim_share.get() > 0.0, "trims are not in the model"),
         (spec.read_share.get() <= 0.0, "nothing is read"),

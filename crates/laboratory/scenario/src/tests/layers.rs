@@ -6,10 +6,10 @@ use super::*;
 fn layers_lie_over_each_other() {
     let over = |set: &[&str]| resolve(EXAMPLE, set).unwrap();
     let other = over(&["ftl.wear-leveling.policy=obp"]);
-    assert_eq!(other.ftl.wear_leveling.len(), 1, "another policy takes no parameter of the one below");
+    assert_eq!(other.ftl.wear_leveling.table().len(), 1, "another policy takes no parameter of the one below");
     let same = over(&["ftl.wear-leveling.threshold='25 %'"]);
-    assert_eq!(same.ftl.wear_leveling.get("policy").and_then(Value::as_str), Some("pwl"));
-    assert_eq!(over(&["ftl.gc=d-choices", "ftl.gc.d=4"]).ftl.gc.get("d").and_then(Value::as_integer), Some(4));
+    assert_eq!(same.ftl.wear_leveling.name(), "pwl");
+    assert_eq!(over(&["ftl.gc=d-choices", "ftl.gc.d=4"]).ftl.gc.table().get("d").and_then(Value::as_integer), Some(4));
     let zipf = over(&["workload.pattern=zipf"]);
     assert!(matches!(&zipf.phases[0].workload, Workload::Pattern(PatternSpec { pattern: Pattern::Zipf { .. }, .. })));
     assert_ne!(over(&["seed=2"]).hash(), over(&[]).hash());
@@ -94,7 +94,7 @@ fn a_placement_that_frontiers_cannot_name_takes_its_place_and_makes_room_for_it(
         let text = format!("[drive]\npreset = '{preset}'\n[ftl]\n{ftl}\n[until]\nrequests = 9");
         let scenario = resolve(&text, set).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(resolve(&scenario.to_toml(), &[]).unwrap().hash(), scenario.hash(), "{ftl}");
-        (scenario.ftl.placement["policy"].as_str().unwrap().to_owned(), scenario.ftl.frontiers, scenario.hash())
+        (scenario.ftl.placement.name().to_owned(), scenario.ftl.frontiers, scenario.hash())
     };
     let (of_layers, one, separate) = (
         placement("fast19-ssd", "placement = 'autostream-mq'", &[]),
@@ -131,7 +131,7 @@ fn streams_and_free_blocks_are_chosen_and_their_defaults_count_for_nothing() {
     let over_preset = "[drive]\npreset = 'fast19-ssd'\n[ftl]\nplacement = 'one'\n[until]\ndrive-writes = 1";
     assert_eq!(resolve(over_preset, &[]).unwrap().ftl.frontiers, wane_ftl::Frontiers::One);
     let worn = resolve("[ftl]\nallocation = 'most-worn'\n[until]\ndrive-writes = 1", &[]).unwrap();
-    assert_eq!(worn.ftl.allocation["policy"].as_str(), Some("most-worn"));
+    assert_eq!(worn.ftl.allocation.name(), "most-worn");
 }
 
 #[test]

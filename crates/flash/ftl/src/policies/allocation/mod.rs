@@ -23,7 +23,7 @@ use crate::policies::state::remembers;
 ///
 /// The policy is asked whenever a stream needs a block or wear leveling needs a spare one. A wear leveler that names a free
 /// block itself gets that one.
-pub trait AllocationPolicy: Send + DynClone {
+pub trait AllocationPolicy: Send + Sync + DynClone {
     /// Tells the policy its drive and domain; called once, before anything else.
     fn begin(&mut self, _setting: Setting) {}
 

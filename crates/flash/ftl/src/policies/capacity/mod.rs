@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Decides what a retired block means for the exported capacity.
-pub trait CapacityPolicy: Send + DynClone {
+pub trait CapacityPolicy: Send + Sync + DynClone {
     /// What the drive now demands of its host.
     fn demand(&mut self, view: &CapacityView) -> Demand;
 

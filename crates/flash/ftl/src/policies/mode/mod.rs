@@ -32,7 +32,7 @@ pub enum Mode {
 ///
 /// The policy is asked after a block retired, whenever the host has filled a block, before each victim, and after a trim or a remap. The host
 /// can change the mode too.
-pub trait ModePolicy: Send + DynClone {
+pub trait ModePolicy: Send + Sync + DynClone {
     /// The change to make now, if any.
     fn judge(&mut self, view: &ModeView) -> Option<Change>;
 

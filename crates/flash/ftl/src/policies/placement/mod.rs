@@ -28,7 +28,7 @@ pub const STREAMS_MAX: u32 = 16;
 /// One policy serves the whole drive. It is asked once for each host request, or for the rest of one that the drive
 /// interrupted, and once for each run of units that the firmware relocates into one block. Each move by wear leveling fills a
 /// block of its own.
-pub trait PlacementPolicy: Send + DynClone {
+pub trait PlacementPolicy: Send + Sync + DynClone {
     /// Tells the policy its drive; called once, before anything else.
     fn begin(&mut self, _setting: Setting) {}
 

@@ -18,7 +18,7 @@ use crate::policies::state::remembers;
 /// Decides what a drive writes so that it can recover.
 ///
 /// The policy is asked whenever the host has filled a block, and at each flush.
-pub trait RecoveryPolicy: Send + DynClone {
+pub trait RecoveryPolicy: Send + Sync + DynClone {
     /// What summaries contain. If they contain the map, recovery reads only the pages programmed since; otherwise it reads all pages.
     fn summaries(&self) -> Summaries;
 

@@ -17,7 +17,7 @@ use super::{Builtin, Entry, Needs};
 use crate::policies::state::remembers;
 
 /// Says which programmed pages join a stripe, and how large stripes are.
-pub trait RedundancyPolicy: Send + DynClone {
+pub trait RedundancyPolicy: Send + Sync + DynClone {
     /// Number of data pages of a full stripe. One page of parity is added.
     fn data_pages(&self) -> u32;
 

@@ -20,7 +20,7 @@ use super::{Builtin, Entry, EraseCause, Mode, Needs};
 use crate::policies::state::remembers;
 
 /// Decides whether a block that was just erased leaves service. A block whose erase failed leaves service in any case.
-pub trait RetirePolicy: Send + DynClone {
+pub trait RetirePolicy: Send + Sync + DynClone {
     /// Whether the block stays in service.
     fn verdict(&self, view: &RetireView) -> Verdict;
 

@@ -28,7 +28,7 @@ use crate::policies::state::remembers;
 ///
 /// The policy is asked once after each host request or, in a timed run, whenever its last relocation is done. It is not asked
 /// during preconditioning. One policy serves the whole drive.
-pub trait ScrubPolicy: Send + DynClone {
+pub trait ScrubPolicy: Send + Sync + DynClone {
     /// Tells the policy its drive; called once, before anything else.
     fn begin(&mut self, _setting: Setting) {}
 

@@ -27,7 +27,7 @@ pub use crate::index::{IndexSpec, Order, Roster};
 use crate::policies::state::remembers;
 
 /// Chooses the block to reclaim.
-pub trait VictimPolicy: Send + DynClone {
+pub trait VictimPolicy: Send + Sync + DynClone {
     /// Tells the policy its drive and domain; called once, before anything else.
     fn begin(&mut self, _setting: Setting) {}
 

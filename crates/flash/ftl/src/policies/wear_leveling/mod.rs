@@ -31,7 +31,7 @@ use crate::policies::state::remembers;
 ///
 /// The policy is asked after each erase by garbage collection. It is also asked before a host write if its last answer was an
 /// action. It is not asked during preconditioning, but hears of every event from the first.
-pub trait WearLevelPolicy: Send + DynClone {
+pub trait WearLevelPolicy: Send + Sync + DynClone {
     /// Tells the policy its drive and domain; called once, before anything else.
     fn begin(&mut self, _setting: Setting) {}
 

@@ -82,7 +82,7 @@ impl Server {
     fn rarely(&mut self, stream: &mut Stream) {
         self.waits();
         let at = self.at;
-        let can_recover = self.kept.scenario().ftl.recovery_policy().acts();
+        let can_recover = self.kept.scenario().ftl.recovery.policy().acts();
         let here = self.kept.drive_writes();
         if self.kept.repairs().is_some() && stream.chance(0.5) {
             return self.tend(stream);
@@ -364,7 +364,7 @@ fn write(kept: &mut Kept, stream: &mut Stream) {
 fn command(kept: &mut Kept, stream: &mut Stream) -> String {
     let is_array = kept.is_array();
     let of_one = |act: Act| if is_array { Act::Of(1, Box::new(act)) } else { act };
-    let can_recover = kept.scenario().ftl.recovery_policy().acts();
+    let can_recover = kept.scenario().ftl.recovery.policy().acts();
     match stream.below(7) {
         0 => {
             kept.act(&Act::Wait(2.5, None)).unwrap();
