@@ -15,7 +15,7 @@ use wane_blockdev::{
 };
 use wane_nbd::client::{self, ANSWER_BYTES, Chosen, Next, OPTION_HEAD_BYTES, Stranger};
 use wane_nbd::{Action, Errno, Frame, GREETING_BYTES};
-use wane_units::{Sectors, SimTime};
+use wane_units::{Bytes, Sectors, SimTime};
 
 /// Why a served device cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +28,7 @@ pub enum RemoteError {
     #[error("{0}")]
     Stranger(#[from] Stranger),
     /// It has no size, or requests of which no block can be made.
-    #[error("serves {0} B in requests of {1} B at least, and no file system fits that")]
+    #[error("serves {size} in requests of {1} B at least, and no file system fits that", size = Bytes(*.0))]
     Size(u64, u32),
     /// The system refuses, or the server ended.
     #[error("cannot be used: {0}")]

@@ -17,7 +17,13 @@
 //!
 //! Calls and acts are in the drive's journal before any answer leaves, unless `--durability none` says otherwise. `checkpoint` says when the drive is to be
 //! saved, and runs the command once more, which does it in a process of its own. `show` makes what a drive shows of itself on that drive's thread.
+//!
+//! # What a file system lies on
+//!
+//! `backing` opens it, on Linux: a file, a block device, a kept drive, or a drive that a server has, of which it is a client.
 
+#[cfg(target_os = "linux")]
+pub mod backing;
 mod checkpoint;
 mod client;
 mod connection;

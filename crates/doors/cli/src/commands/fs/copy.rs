@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, SeekFrom, Timespec, Timestamps};
 use rustix::io::Errno;
 use serde_json::json;
-use wane_fs::{Attr, FileKind, FsError, Ino, Mode, Moment, NewFile, ROOT, Seek, SetAttr, Trims};
+use wane_fs::{Attr, FileKind, FsError, Ino, Moment, NewFile, ROOT, Seek, SetAttr, Trims};
 use wane_fuse::now;
+use wane_serve::backing::{Access, Closing, Mounted, unmounted};
 use wane_units::excerpt_path;
 
-use super::backing::{Closing, Mounted, mounted, trusted, unmounted};
+use super::{mounted, trusted};
 use crate::args::fs::CpArguments;
 use crate::output::{Failure, print, print_json, tell, unwritable};
 use crate::{DIFFERS, DONE};
@@ -45,7 +46,7 @@ pub(super) fn cp(arguments: &CpArguments) -> Result<i32, Failure> {
     let mut is_doubtful = false;
     match (inside(from), inside(to)) {
         (Some((what, path)), None) => {
-            let mut volume = mounted(&what, Mode::ReadOnly, Trims::Never)?;
+            let mut volume = mounted(&what, Access::Read, Trims::Never)?;
             is_doubtful = volume.is_doubtful();
             let done = Out {
                 volume: &mut volume,
@@ -59,7 +60,7 @@ pub(super) fn cp(arguments: &CpArguments) -> Result<i32, Failure> {
             done?;
         }
         (None, Some((what, path))) => {
-            let mut volume = trusted(&what, Mode::ReadWrite, Trims::AtOnce)?;
+            let mut volume = trusted(&what, Access::Write, Trims::AtOnce)?;
             let done = Into {
                 volume: &mut volume,
                 what: &what,
@@ -69,7 +70,7 @@ pub(super) fn cp(arguments: &CpArguments) -> Result<i32, Failure> {
             }
             .copy(from, &path);
             let note = format!("copied {} files with {} bytes to it", copied.files, copied.bytes);
-            unmounted(&what, volume, Closing::Changed(note))?;
+            unmounted(volume, Closing::Changed(note))?;
             done?;
         }
         (None, None) => {

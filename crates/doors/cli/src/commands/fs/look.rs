@@ -3,23 +3,24 @@
 use std::fmt::Write;
 
 use serde_json::json;
-use wane_fs::{DataChecksums, FormatError, Layout, Mode, Scrubbed, Trims};
+use wane_fs::{DataChecksums, FormatError, Layout, Scrubbed, Trims};
+use wane_serve::backing::{self, Access, BackingError, Closing, Mounted};
 use wane_units::excerpt_path;
 
-use super::backing::{Closing, Mounted, mounted, mounted_if_whole};
 use super::online::{self, Online};
+use super::{mounted, opened};
 use crate::args::fs::{FsckArguments, LookArguments};
 use crate::commands::drive::exact;
 use crate::output::{Failure, columns, line, print, print_json};
 use crate::{DIFFERS, DONE};
 
-fn opened(arguments: &LookArguments) -> Result<Mounted, Failure> {
-    mounted(&arguments.what, Mode::ReadOnly, Trims::Never)
+fn looked_at(arguments: &LookArguments) -> Result<Mounted, Failure> {
+    mounted(&arguments.what, Access::Read, Trims::Never)
 }
 
 /// Ends a look.
 fn closed(volume: Mounted) -> Result<(), Failure> {
-    volume.into_port().into_inner().into_inner().close(Closing::Looked)
+    Ok(volume.into_port().into_inner().into_inner().close(Closing::Looked)?)
 }
 
 /// A count with its noun.
@@ -37,9 +38,11 @@ const fn told(checksums: DataChecksums) -> &'static str {
 
 pub(super) fn fsck(arguments: &FsckArguments) -> Result<i32, Failure> {
     let FsckArguments { look: arguments, data } = arguments;
-    let mut volume = match mounted_if_whole(&arguments.what, Mode::ReadOnly, Trims::Never)? {
+    let mut volume = match backing::mounted(opened(&arguments.what, Access::Read)?, Trims::Never) {
         Ok(volume) => volume,
-        Err(error) => return lost(arguments, &error),
+        // One of which so much is damaged that it cannot be mounted is an answer, too.
+        Err(BackingError::Format(_, error)) if error.is_damage() => return lost(arguments, &error),
+        Err(error) => return Err(error.into()),
     };
     let layout = volume.layout();
     let path = excerpt_path(&arguments.what);
@@ -102,7 +105,7 @@ pub(super) fn df(arguments: &LookArguments) -> Result<i32, Failure> {
     if let Some(online) = Online::at(&arguments.what) {
         return online::df(&online, arguments);
     }
-    let volume = opened(arguments)?;
+    let volume = looked_at(arguments)?;
     let (space, target, on_device) = (volume.space(), volume.target(), volume.size());
     let checksums = volume.layout().data_checksums;
     closed(volume)?;
@@ -171,7 +174,7 @@ fn facts(what: &str, layout: &Layout) -> serde_json::Value {
 }
 
 pub(super) fn dump(arguments: &LookArguments) -> Result<i32, Failure> {
-    let volume = opened(arguments)?;
+    let volume = looked_at(arguments)?;
     let layout = volume.layout();
     closed(volume)?;
     if arguments.json {

@@ -6,11 +6,11 @@ use serde_json::json;
 use wane_blockdev::{BlockDevice, Blocking, ExtentState, SectorRange, all_extents};
 use wane_fs::{DataChecksums, Direct, FormatConfig, FormatError, Mode, MountConfig, Trims, Volume, format};
 use wane_fuse::now;
-use wane_image::Access;
+use wane_serve::backing::{Access, Backing, Closing, block_bytes_of, nonce, read_at};
 use wane_units::{Bytes, Lba, Sectors, excerpt_path};
 
-use super::backing::{Backing, Closing, block_bytes_of, nonce, read_at};
 use super::look::uuid;
+use super::opened;
 use crate::DONE;
 use crate::args::fs::MkfsArguments;
 use crate::commands::drive::exact;
@@ -30,7 +30,7 @@ pub(super) fn mkfs(arguments: &MkfsArguments) -> Result<i32, Failure> {
         })?,
         (true, None) => return Err(wrong("is not there; --size makes a new file, such as --size '1 GiB'".to_owned())),
         (false, Some(_)) => return Err(wrong("is there, and --size is for a new file".to_owned())),
-        (false, None) => Backing::open(path, Access::Write)?,
+        (false, None) => opened(path, Access::Write)?,
     };
     let made = make(arguments, path, backing, is_new);
     if made.is_err() && is_new {

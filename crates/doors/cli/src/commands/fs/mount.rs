@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use wane_fs::{Mode, Trims, Way};
 use wane_fuse::{AccessTimes, MountError, Options, Pace, Unmounter};
+use wane_serve::backing::{Access, Closing, unmounted};
 use wane_units::excerpt_path;
 
-use super::backing::{Closing, mounted, unmounted};
+use super::mounted;
 use crate::args::fs::{Answer, MountArguments};
 use crate::output::{Failure, print, tell};
 use crate::progress::stop_flag;
@@ -24,9 +25,9 @@ pub(super) fn mount(arguments: &MountArguments) -> Result<i32, Failure> {
     let MountArguments { what, dir, .. } = arguments;
     let pace = pace(arguments)?;
     let stop = stop_flag();
-    let mode = if arguments.read_only { Mode::ReadOnly } else { Mode::ReadWrite };
+    let access = if arguments.read_only { Access::Read } else { Access::Write };
     let trims = if arguments.no_discard { Trims::Never } else { Trims::AtOnce };
-    let volume = mounted(what, mode, trims)?;
+    let volume = mounted(what, access, trims)?;
     let recovered = volume.counted().recovered;
     if recovered > 0 && !arguments.quiet {
         let files = if recovered == 1 { "file that was" } else { "files that were" };
@@ -53,7 +54,7 @@ pub(super) fn mount(arguments: &MountArguments) -> Result<i32, Failure> {
         Ok(begun) => begun,
         Err(refused) => {
             let (error, volume) = *refused;
-            unmounted(what, volume, Closing::Looked)?;
+            unmounted(volume, Closing::Looked)?;
             return Err(Failure::wrong(format!("{}: {error}", excerpt_path(dir))));
         }
     };
@@ -71,7 +72,7 @@ pub(super) fn mount(arguments: &MountArguments) -> Result<i32, Failure> {
         "mounted as a file system: {} blocks of data and {} of nodes were written",
         counted.data, counted.nodes
     );
-    unmounted(what, volume, if mode == Mode::ReadOnly { Closing::Looked } else { Closing::Changed(note) })?;
+    unmounted(volume, if access == Access::Read { Closing::Looked } else { Closing::Changed(note) })?;
     served.map_err(|error| Failure::wrong(format!("{}: the kernel's /dev/fuse failed: {error}", excerpt_path(dir))))?;
     Ok(match (has_failed, was_asked) {
         // That was told when it happened.

@@ -8,6 +8,7 @@ use rustix::fs::{XattrFlags, getxattr, setxattr};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 use wane_fs::Plan;
+use wane_serve::backing::is_mount;
 use wane_units::{Bytes, excerpt_path};
 
 use super::resize::{show, way};
@@ -30,8 +31,7 @@ pub(super) struct Online<'a>(&'a Path);
 impl<'a> Online<'a> {
     /// The mount that a path is, if it is one.
     pub(super) fn at(path: &'a Path) -> Option<Self> {
-        let online = Self(path);
-        (path.is_dir() && online.read("wane.space").is_ok()).then_some(online)
+        is_mount(path).then_some(Self(path))
     }
 
     fn wrong(&self, sentence: impl std::fmt::Display) -> Failure {

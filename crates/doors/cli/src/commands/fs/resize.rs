@@ -4,11 +4,12 @@ use std::path::Path;
 
 use serde_json::json;
 use wane_blockdev::{BlockDevice, Blocking, Living};
-use wane_fs::{Direct, Mode, MountConfig, Plan, Progress, Trims, Volume, Way};
+use wane_fs::{Direct, MountConfig, Plan, Progress, Trims, Volume, Way};
+use wane_serve::backing::{Access, Closing, Mounted, nonce, unmounted};
 use wane_units::{Bytes, Sectors, excerpt_path};
 
-use super::backing::{Closing, Mounted, trusted, unmounted};
 use super::online::{self, Online};
+use super::trusted;
 use crate::args::fs::{self, PlanArguments, ResizeArguments};
 use crate::commands::drive::exact;
 use crate::output::{Failure, line, print, print_json, unwritable};
@@ -40,7 +41,7 @@ pub(super) fn plan(arguments: &PlanArguments) -> Result<i32, Failure> {
     if let Some(online) = Online::at(what) {
         return online::plan(&online, arguments);
     }
-    let volume = trusted(what, Mode::ReadOnly, Trims::Never)?;
+    let volume = trusted(what, Access::Read, Trims::Never)?;
     let way = arguments.way.map_or_else(|| volume.default_way(), way);
     let plan = volume.plan(asked(arguments.size, &volume), way).map_err(|why| wrong(what, why))?;
     let block_bytes = volume.space().block_bytes as usize;
@@ -66,7 +67,7 @@ pub(super) struct Rehearsed {
 fn rehearsed(drive: Box<dyn Living>, block_bytes: usize, bytes: u64, way: Way) -> Result<Rehearsed, String> {
     let (from, before, unit) = (drive.now(), *drive.counters(), drive.features().atomic_unit.0 * Sectors::SIZE.0);
     let port = Direct::new(Blocking::starting_at(drive, from), block_bytes);
-    let nonce = super::backing::nonce().map_err(|_| "the system gives no random numbers".to_owned())?;
+    let nonce = nonce().map_err(|_| "the system gives no random numbers".to_owned())?;
     let mut volume = Volume::mount(port, &MountConfig::new(nonce)).map_err(|why| why.to_string())?;
     volume.set_target(bytes, way).map_err(|why| why.to_string())?;
     while let Progress::More(_) = volume.evacuate(STEP).map_err(|why| why.to_string())? {}
@@ -129,7 +130,7 @@ fn lengthen(arguments: &ResizeArguments) -> Result<(), Failure> {
     if arguments.size.is_none_or(|size| size.0 <= length) {
         return Ok(());
     }
-    let volume = trusted(path, Mode::ReadOnly, Trims::Never)?;
+    let volume = trusted(path, Access::Read, Trims::Never)?;
     let planned = volume.plan(asked(arguments.size, &volume), volume.default_way()).map_err(|why| wrong(path, why))?;
     volume.into_port().into_inner().into_inner().close(Closing::Looked)?;
     if planned.bytes <= length {
@@ -156,11 +157,11 @@ pub(super) fn resize(arguments: &ResizeArguments) -> Result<i32, Failure> {
     }
     lengthen(arguments)?;
     let stop = stop_flag();
-    let mut volume = trusted(what, Mode::ReadWrite, Trims::AtOnce)?;
+    let mut volume = trusted(what, Access::Write, Trims::AtOnce)?;
     if arguments.cancel {
         let target = volume.target();
         volume.cancel_target().map_err(|error| wrong(what, error))?;
-        unmounted(what, volume, Closing::Changed("its file system keeps its size".to_owned()))?;
+        unmounted(volume, Closing::Changed("its file system keeps its size".to_owned()))?;
         let told =
             target.map_or_else(|| "had no target".to_owned(), |(bytes, _)| format!("{} no longer", exact(bytes)));
         print(&format!("{}: {told}\n", excerpt_path(what)))?;
@@ -177,7 +178,7 @@ pub(super) fn resize(arguments: &ResizeArguments) -> Result<i32, Failure> {
     let counted = volume.counted();
     let moved = (counted.moved + counted.remapped) * u64::from(volume.space().block_bytes);
     let size = volume.size();
-    unmounted(what, volume, Closing::Changed(format!("its file system was resized to {} bytes", planned.bytes)))?;
+    unmounted(volume, Closing::Changed(format!("its file system was resized to {} bytes", planned.bytes)))?;
     match progress {
         Progress::Done => show(what, arguments.json, way, &Plan { bytes: size, moved, ..planned }, None, "resized"),
         Progress::Stuck(left) => Err(wrong(

@@ -9,14 +9,13 @@ use wane_blockdev::{
     AnsweredBy, BlockDevice, Features, Notice, NoticeKind, Resize, Status, Unsupported, WantedCause, pass_on,
 };
 use wane_image::{Remote, RemoteError};
-use wane_serve::{Control, Note};
-use wane_units::{Bytes, Sectors, SimTime};
+use wane_units::{Sectors, SimTime};
 
-/// Bytes of a sector.
-const SECTOR: u64 = Sectors::SIZE.0;
+use super::SECTOR;
+use crate::{Control, Note};
 
-/// See the head of this file.
-pub(super) struct ServedDrive {
+/// See the head of this file. It is nobody else's on this machine while it lasts.
+pub struct ServedDrive {
     device: Remote,
     /// Without it the drive keeps its size.
     control: Option<Control>,
@@ -24,17 +23,20 @@ pub(super) struct ServedDrive {
 }
 
 impl ServedDrive {
-    /// The drive behind a server's socket.
+    /// The drive behind a server's socket that it gives to clients that name none.
     ///
     /// # Errors
-    /// No such server answers, or somebody uses the drive.
-    pub(super) fn at_socket(socket: &Path) -> Result<Self, RemoteError> {
+    /// No such server answers, somebody uses the drive, or no file system fits it.
+    pub fn at_socket(socket: &Path) -> Result<Self, RemoteError> {
         let control = socket.parent().and_then(|directory| Control::of(directory).ok());
         Ok(Self::new(Remote::open(socket, "")?, control))
     }
 
-    /// The drive of a folder, if it is served now.
-    pub(super) fn of_folder(folder: &Path) -> Option<Result<Self, RemoteError>> {
+    /// The drive of a folder; `None` if it is not served now.
+    ///
+    /// # Errors
+    /// Within the option: somebody uses the drive, or no file system fits it.
+    pub fn of_folder(folder: &Path) -> Option<Result<Self, RemoteError>> {
         // Another server may be where one was that was killed, and serve another drive of this name.
         let note = Note::of(folder).filter(|note| note.is_alive() != Some(false))?;
         UnixStream::connect(&note.socket).ok()?;
@@ -101,15 +103,5 @@ impl BlockDevice for ServedDrive {
         let status = self.control.as_ref().and_then(|control| control.ask("status", None).ok());
         let kind = status.as_ref().and_then(wanted);
         out.extend(kind.map(|kind| Notice { at: SimTime::ZERO, kind }));
-    }
-}
-
-/// What is said of a server that refuses.
-pub(super) fn sentence(error: &RemoteError) -> String {
-    match error {
-        RemoteError::Size(bytes, least) => {
-            format!("serves {} in requests of {least} B at least, and no file system fits that", Bytes(*bytes))
-        }
-        other => other.to_string(),
     }
 }
