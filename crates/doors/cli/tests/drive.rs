@@ -789,6 +789,26 @@ fn a_pipe_is_no_file_and_a_drive_may_be_looked_at_alone() {
     permit(0o644);
 }
 
+/// A drive is out of its array while the array ages and is saved whole. Its flash is found as it was left.
+#[test]
+fn a_drive_that_was_out_while_its_array_aged_is_put_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (name, set) in [
+        ("m.wane", "--set array.layout=mirror"),
+        ("r.wane", "--set array.layout=raid --set array.member=[{count=4}]"),
+        ("f.wane", "--set array.layout=mirror --set ftl.recovery=full-scan"),
+    ] {
+        done(folder, &format!("create {name} --preset tiny {set} --for serve --quiet"));
+        done(folder, &format!("take-out {name}/1"));
+        done(folder, &format!("age {name} --until drive-writes=0.5 --quiet"));
+        done(folder, &format!("put-back {name}/1"));
+        assert!(done(folder, &format!("status {name}")).contains("whole"), "{name}");
+        done(folder, &format!("check {name} --data"));
+        done(folder, &format!("age {name} --until drive-writes=1 --quiet"));
+    }
+}
+
 /// A mirror is made, aged, written and cut as a drive is; a path names one of its drives.
 #[test]
 fn a_mirror_is_kept_as_a_drive_is_and_its_drives_come_and_go() {

@@ -229,6 +229,9 @@ pub enum BuildError {
     /// The drive that should recover keeps no out-of-band data.
     #[error("the drive keeps no out-of-band data: its recovery policy is none")]
     NothingKept,
+    /// What a drive without power was cannot be read from its file.
+    #[error("what the power cut left cannot be read: {0}")]
+    Unreadable(String),
     /// The kernel gave no memory for the maps.
     #[error("no memory for the maps: {0}")]
     Memory(#[from] std::io::Error),

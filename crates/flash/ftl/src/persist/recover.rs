@@ -113,6 +113,12 @@ impl<M: Media> Ftl<M> {
         }
         ftl.reverse = logical;
         (persist.oob, persist.area, persist.nvram) = (oob, area, nvram);
+        // What was cut may come from a file of which not all was read.
+        persist
+            .oob
+            .load()
+            .and_then(|()| ftl.reverse.load())
+            .map_err(|error| BuildError::Unreadable(error.to_string()))?;
         persist.oob.forget_rebuilt();
         for meta in &persist.area.ring {
             persist.in_area[meta.block.index()] = true;
