@@ -3,6 +3,7 @@
 use super::along::Along;
 use super::groups::{Group, groups};
 use super::numbers::{counted_of, percent};
+use super::words::as_of_arrays;
 use wane_results::{Age, Common, Latency, LatencyOf, RunResult, Throughput, Window, WindowKind};
 
 /// Most names in a note.
@@ -104,7 +105,8 @@ pub fn part_of_run(run: &RunResult, window: usize) -> String {
 
 /// Note on the ages at which latencies of several runs are compared; `None` if all have one age.
 pub fn ages_note(runs: &[RunResult]) -> Option<String> {
-    note(&groups(runs))
+    let groups = groups(runs);
+    note(&groups).map(|told| as_of_arrays(&groups, told))
 }
 
 /// See [`ages_note`].

@@ -25,6 +25,8 @@ const ROWS_MAX: usize = 16;
 pub(super) enum Along {
     #[default]
     DriveWrites,
+    /// The same of arrays.
+    ArrayWrites,
     Days,
     Years,
     /// Simulated time: seconds of the unit that it is written in, and the unit's sign.
@@ -50,6 +52,7 @@ impl Along {
         match all.map(|days| days.into_iter().fold(0.0, f64::max)) {
             Some(longest) if longest >= YEARS_MIN * DAYS_PER_YEAR => Self::Years,
             Some(longest) if longest >= DAYS_MIN => Self::Days,
+            _ if !runs.is_empty() && runs.iter().all(|run| run.summary.array.is_some()) => Self::ArrayWrites,
             _ => Self::DriveWrites,
         }
     }
@@ -61,7 +64,7 @@ impl Along {
         match self {
             Self::Days => days,
             Self::Years => days / DAYS_PER_YEAR,
-            Self::DriveWrites | Self::Time(..) => drive_writes,
+            Self::DriveWrites | Self::ArrayWrites | Self::Time(..) => drive_writes,
         }
     }
 
@@ -69,7 +72,7 @@ impl Along {
     pub(super) fn places(self, run: &RunResult) -> Vec<f64> {
         let mut places = Vec::new();
         match self {
-            Self::DriveWrites | Self::Days | Self::Years => {
+            Self::DriveWrites | Self::ArrayWrites | Self::Days | Self::Years => {
                 places.extend(run.windows.iter().map(|window| self.place(run, window.at_drive_writes)));
                 places.push(self.place(run, run.summary.end.at_drive_writes));
             }
@@ -88,6 +91,7 @@ impl Along {
     pub(super) fn label(self) -> String {
         match self {
             Self::DriveWrites => "drive writes".to_owned(),
+            Self::ArrayWrites => "array writes".to_owned(),
             Self::Days => "days".to_owned(),
             Self::Years => "years".to_owned(),
             Self::Time(_, sign) => format!("simulated time ({})", sign.trim_start()),
@@ -98,6 +102,7 @@ impl Along {
     pub(super) fn told(self, place: f64) -> String {
         match self {
             Self::DriveWrites => counted_of(place, "drive write"),
+            Self::ArrayWrites => counted_of(place, "array write"),
             Self::Days => lifetime(place),
             Self::Years => lifetime(DAYS_PER_YEAR * place),
             Self::Time(_, sign) => format!("{}{sign}", counted(place)),

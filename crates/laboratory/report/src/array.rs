@@ -1,22 +1,36 @@
 //! The page of an array: its answer and a table of its drives, above the runs of these drives side by side.
 
 use wane_results::{
-    ArrayDrive, ArrayDriveLatency, ArrayFigures, ArrayLatency, Capacity, DriveState, EndCause, EndReason,
+    ArrayDrive, ArrayDriveLatency, ArrayFigures, ArrayLatency, ArrayProbe, Capacity, DriveState, EndCause, EndReason,
     LatencyDistribution, RunResult, Summary, Throughput, Unfinished,
 };
 
+use super::groups::{Group, groups};
 use super::html::{Figure, Table, escape, table};
+use super::latency::latencies;
 use super::numbers::{capacity, counted, duration, percent, short_or_dash};
 use super::page::Opening;
+use super::timed;
+use super::words::as_of_arrays;
 
-/// What the page of an array begins with, above the runs of its drives side by side; `None` of a drive alone.
-pub(super) fn opening(result: &RunResult) -> Option<Opening> {
+/// What the page of an array begins with, above the runs of its drives side by side: what its host felt, and which drive it waited for. `None` of a drive
+/// alone.
+pub(super) fn opening(result: &RunResult) -> Option<Opening<'_>> {
     let (summary, array) = (&result.summary, result.summary.array.as_ref()?);
-    let mut section = String::from("<section class=\"words\">\n");
-    for told in array_in_words(summary).iter().skip(1).chain(&summary.warnings) {
-        section.push_str(&format!("<p class=\"lead\">{}</p>\n", escape(told)));
+    let mut lead = String::from("<section class=\"words\">\n");
+    let of_host = groups(std::slice::from_ref(result));
+    let felt = timed::headline(&of_host).filter(|_| summary.end.reason != EndReason::EndOfLife);
+    let felt = felt.map(|told| as_of_arrays(&of_host, told));
+    // What the host felt comes first, as of a drive, unless the array ended.
+    let mut told = felt.into_iter().chain(array_in_words(summary));
+    let headline = told.next().unwrap_or_default();
+    for told in told.chain(summary.warnings.iter().cloned()) {
+        lead.push_str(&format!("<p class=\"lead\">{}</p>\n", escape(&told)));
     }
-    section.push_str(&tabulate_times(result, array));
+    lead.push_str(&tabulate_host(summary, array));
+    lead.push_str("</section>\n");
+    let mut section = String::from("<section class=\"words\">\n");
+    section.push_str(&tabulate_answers(array));
     section.push_str(&table(&tabulate_drives(array), "numbers"));
     section.push_str(
         "<p class=\"caption\">Times in this table and in the first line are array writes; charts below count the writes of each drive, from its \
@@ -30,12 +44,20 @@ pub(super) fn opening(result: &RunResult) -> Option<Opening> {
         escape(&result.scenario_toml)
     ));
     let name = summary.scenario.name.clone();
-    let headline = array_in_words(summary).into_iter().next().unwrap_or_default();
-    Some(Opening { name, headline, section })
+    Some(Opening { name, headline, lead, host: result, section })
 }
 
-/// Pictures of an array beside those of its drives: its forecast.
-pub(super) fn pictures(summary: &Summary) -> Vec<Figure> {
+/// Pictures of what the host of an array felt.
+pub(super) fn of_host(result: &RunResult, coarseness: usize) -> Vec<Figure> {
+    latencies(&groups(std::slice::from_ref(result)), coarseness)
+}
+
+/// Pictures of an array beside those of its drives: what its host felt, and its forecast.
+pub(super) fn pictures(result: &RunResult) -> Vec<Figure> {
+    of_host(result, 1).into_iter().chain(of_forecast(&result.summary)).collect()
+}
+
+fn of_forecast(summary: &Summary) -> Vec<Figure> {
     let forecast = summary.array.iter().filter_map(|array| array.forecast.as_ref());
     forecast.filter(|forecast| !forecast.alternatives.is_empty()).map(super::forecast::by_cause).collect()
 }
@@ -75,9 +97,8 @@ fn tabulate_drives(array: &ArrayFigures) -> Table {
     Table { headers: headers.map(str::to_owned).to_vec(), rows: array.drives.iter().map(row).collect() }
 }
 
-/// What the host felt, at each age or over a timed run, and what each of its drives did meanwhile.
-fn tabulate_times(result: &RunResult, array: &ArrayFigures) -> String {
-    let summary = &result.summary;
+/// What the host felt, at each age or over a timed run; nothing of a run without time.
+fn tabulate_host(summary: &Summary, array: &ArrayFigures) -> String {
     let host: Vec<Vec<String>> = match (&summary.latency, summary.throughput) {
         _ if !array.probes.is_empty() => array
             .probes
@@ -99,6 +120,11 @@ fn tabulate_times(result: &RunResult, array: &ArrayFigures) -> String {
         "Each row is a copy of the array that served the same requests at its age. "
     };
     text.push_str(&format!("<p class=\"caption\">{each}A write is done with its last copy or parity.</p>\n"));
+    text
+}
+
+/// What each drive did for the host, and how long the host waited for it; nothing of a run without time.
+fn tabulate_answers(array: &ArrayFigures) -> String {
     let of_drive = |name: String, latency: &ArrayLatency, waited: Option<f64>| {
         let times = [&latency.read, &latency.write].into_iter().flat_map(|times| of_times(times.as_ref()));
         let waited = waited.map_or_else(|| "\u{2013}".to_owned(), |share| format!("{:.1}\u{a0}%", 100.0 * share));
@@ -119,13 +145,58 @@ fn tabulate_times(result: &RunResult, array: &ArrayFigures) -> String {
             (rows.collect(), "in the run".to_owned())
         }
     };
+    if drives.is_empty() {
+        return String::new();
+    }
     let headers = [&["drive"][..], &columns("reads"), &columns("writes"), &["waited for last"]].concat();
-    text.push_str(&titled(&headers, drives));
-    text.push_str(&format!(
-        "<p class=\"caption\">What the drives did for the host {when}. The last column is the share of the time of the host\u{2019}s requests \
-         which waited for this drive last.</p>\n"
-    ));
-    text
+    format!(
+        "<h2>Which drive it waits for</h2>\n{}<p class=\"caption\">What the drives did for the host {when}. The last column is the share of the time of \
+         the host\u{2019}s requests which waited for this drive last.</p>\n",
+        titled(&headers, drives)
+    )
+}
+
+/// For which drives the hosts of several arrays waited last, at each age: the mean over the seeds. Nothing where no time was kept, or of drives alone.
+pub(super) fn tabulate_waits(groups: &[Group<'_>], groups_max: usize) -> String {
+    let mut rows: Vec<(String, Vec<Vec<(u32, f64)>>)> = Vec::new();
+    for group in groups.iter().take(groups_max) {
+        let arrays: Vec<&ArrayFigures> = group.runs.iter().filter_map(|run| run.summary.array.as_ref()).collect();
+        let ages = arrays.iter().map(|array| array.probes.len()).max().unwrap_or(0);
+        if ages == 0 {
+            let waits = |array: &&ArrayFigures| {
+                array.drives.iter().filter_map(|drive| Some((drive.place, drive.waited_for?))).collect()
+            };
+            rows.push((group.label.clone(), arrays.iter().map(waits).collect()));
+        }
+        for age in 0..ages {
+            let probes: Vec<&ArrayProbe> = arrays.iter().filter_map(|array| array.probes.get(age)).collect();
+            let at = probes.iter().map(|probe| probe.at_array_writes).sum::<f64>() / probes.len() as f64;
+            let waits = |probe: &&ArrayProbe| {
+                probe.drives.iter().filter_map(|drive| Some((drive.place, drive.waited_for?))).collect()
+            };
+            let name = format!("{}, after {} array writes", group.label, counted(at));
+            rows.push((name, probes.iter().map(waits).collect()));
+        }
+    }
+    rows.retain(|(_, seeds)| seeds.iter().any(|waits| waits.len() > 1));
+    let places = rows.iter().flat_map(|(_, seeds)| seeds.iter().flatten()).map(|(place, _)| place + 1).max();
+    let Some(places) = places else { return String::new() };
+    let cell = |seeds: &[Vec<(u32, f64)>], place: u32| {
+        // Several drives stood there, one after the other.
+        let of_seed =
+            |waits: &Vec<(u32, f64)>| waits.iter().filter(|(at, _)| *at == place).map(|(_, share)| share).sum::<f64>();
+        let mean = seeds.iter().map(of_seed).sum::<f64>() / seeds.len() as f64;
+        format!("{:.1}\u{a0}%", 100.0 * mean)
+    };
+    let told = rows.iter().map(|(name, seeds)| {
+        std::iter::once(name.clone()).chain((0..places).map(|place| cell(seeds, place))).collect()
+    });
+    let headers = std::iter::once("array".to_owned()).chain((0..places).map(|place| format!("drive {place}")));
+    format!(
+        "<h2>Which drive the host waits for</h2>\n{}<p class=\"caption\">Shares of the time of the host\u{2019}s requests which waited for this drive \
+         last, by its place; the mean over the seeds.</p>\n",
+        table(&Table { headers: headers.collect(), rows: told.collect() }, "numbers")
+    )
 }
 
 /// What a host felt: reads, writes, and how many of each a second.

@@ -11,6 +11,7 @@ use super::groups::{Group, groups, is_repeated};
 use super::metrics::{Better, METRICS, Measured, Metric, are_told_apart, measured, rests_on_few};
 use super::numbers::{counted, plain};
 use super::settled::unsettled;
+use super::words::as_of_arrays;
 use wane_results::{Common, EndReason, Estimate, FastForwarded, RunResult, is_same};
 use wane_units::did_you_mean;
 
@@ -284,7 +285,8 @@ fn aged(groups: &[Group<'_>], columns: &[Column]) -> String {
         );
     }
     let age = groups.iter().map(Group::age).find(|age| !age.is_empty());
-    age.map_or_else(String::new, |age| format!("latencies, rates and errors are those {}\n", plain(&age)))
+    let told = age.map_or_else(String::new, |age| format!("latencies, rates and errors are those {}\n", plain(&age)));
+    as_of_arrays(groups, told)
 }
 
 /// Line with the number of cells whose seeds gave the same results; empty if there are none.
@@ -502,10 +504,14 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// The value at a path of a run's summary.
+/// The value at a path of a run's summary. Things in a list have their number as a key.
 fn leaf(group: &Group<'_>, run: &RunResult, path: &str) -> Option<Value> {
     let tree = serde_json::to_value(run.summary_at(group.common)).ok()?;
-    path.split('.').try_fold(&tree, |tree, key| tree.get(key)).cloned()
+    let within = |tree: &'_ Value, key: &str| match tree {
+        Value::Array(list) => list.get(key.parse::<usize>().ok()?).cloned(),
+        tree => tree.get(key).cloned(),
+    };
+    path.split('.').try_fold(tree, |tree, key| within(&tree, key))
 }
 
 fn estimate(by_seed: &BTreeMap<u64, f64>) -> Option<Estimate> {

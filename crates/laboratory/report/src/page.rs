@@ -50,17 +50,21 @@ pub fn render(runs: &[RunResult]) -> String {
 }
 
 /// What a page begins with, instead of what its runs say themselves.
-pub(super) struct Opening {
+pub(super) struct Opening<'a> {
     /// What was run.
     pub(super) name: String,
     /// The answer in one line.
     pub(super) headline: String,
     /// Markup that follows it.
+    pub(super) lead: String,
+    /// The array: pictures of what its host felt come next.
+    pub(super) host: &'a RunResult,
+    /// Markup that follows them.
     pub(super) section: String,
 }
 
 /// As [`render`], with another beginning.
-fn render_opened(runs: &[RunResult], opened: Option<&Opening>) -> String {
+fn render_opened(runs: &[RunResult], opened: Option<&Opening<'_>>) -> String {
     let groups = groups(runs);
     // Curves and maps are drawn as finely as the size allows.
     let mut page = String::new();
@@ -77,7 +81,7 @@ fn render_opened(runs: &[RunResult], opened: Option<&Opening>) -> String {
 pub fn figure_files(runs: &[RunResult], format: Format) -> Vec<FigureFile> {
     match runs {
         [run] if run.summary.array.is_some() => {
-            let own = array::pictures(&run.summary);
+            let own = array::pictures(run);
             files(&own, format).into_iter().chain(files(&all_pictures(&run.drives), format)).collect()
         }
         _ => files(&all_pictures(runs), format),
@@ -92,7 +96,7 @@ pub(super) fn all_pictures(runs: &[RunResult]) -> Vec<Figure> {
     compared.into_iter().chain(pictures(&groups, 1)).collect()
 }
 
-fn draw(groups: &[Group<'_>], coarseness: usize, opened: Option<&Opening>) -> String {
+fn draw(groups: &[Group<'_>], coarseness: usize, opened: Option<&Opening<'_>>) -> String {
     let title = match groups {
         _ if let Some(opened) = opened => format!("{} \u{2013} wane report", opened.name),
         [] => "wane report".to_owned(),
@@ -103,7 +107,11 @@ fn draw(groups: &[Group<'_>], coarseness: usize, opened: Option<&Opening>) -> St
     let comparison = comparison(groups);
     let headline = comparison.as_ref().and_then(|found| found.headline.clone()).unwrap_or_else(|| headline(groups));
     let mut page = match opened {
-        Some(opened) => header(Some(&opened.name), &opened.headline) + &opened.section,
+        Some(opened) => {
+            let of_host = array::of_host(opened.host, coarseness);
+            let drawn: String = of_host.iter().map(|shown| figure(shown, values)).collect();
+            header(Some(&opened.name), &opened.headline) + &opened.lead + &drawn + &opened.section
+        }
         None => header(if let [group] = groups { Some(&group.label) } else { None }, &headline),
     };
     let (compared, more) = comparison.map_or((Vec::new(), None), |found| (found.shown, found.more));
@@ -131,6 +139,7 @@ fn draw(groups: &[Group<'_>], coarseness: usize, opened: Option<&Opening>) -> St
         page.push_str(&tiles(group));
     } else if !groups.is_empty() {
         page.push_str(&timed::table(groups, TOLD_MAX));
+        page.push_str(&array::tabulate_waits(groups, TOLD_MAX));
         page.push_str(&side_by_side(groups));
     }
     page.push_str(&what_was_run(groups));
@@ -355,7 +364,8 @@ fn side_by_side(groups: &[Group<'_>]) -> String {
         "Jain\u{2019}s index",
         "exported at the end",
     ];
-    let head: String = NAMES.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
+    let names = NAMES.map(|name| as_of_arrays(groups, name.to_owned()));
+    let head: String = names.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
     let mut rows = String::new();
     for group in groups.iter().take(TOLD_MAX) {
         let of = |figure: fn(&Summary) -> Option<f64>| with_interval(group.estimate(figure));
@@ -377,7 +387,7 @@ fn side_by_side(groups: &[Group<'_>]) -> String {
             (None, seeds) => format!(" <small>{seeds} seeds</small>"),
         };
         let _ = write!(rows, "<tr><th scope=\"row\">{}{}{seeds}</th>", swatch(group), escape(&group.label));
-        for (name, cell) in NAMES[1..].iter().zip(&cells) {
+        for (name, cell) in names[1..].iter().zip(&cells) {
             let _ = write!(rows, "<td data-name=\"{name}\">{}</td>", escape(cell));
         }
         rows.push_str("</tr>\n");

@@ -10,7 +10,7 @@ pub(super) fn headline(groups: &[Group<'_>]) -> String {
     // The life of a drive that died comes first, however fast it was.
     let died = groups.iter().any(|group| reason(group) == Some(EndReason::EndOfLife));
     if let Some(told) = timed::headline(groups).filter(|_| !died) {
-        return told;
+        return as_of_arrays(groups, told);
     }
     let told = match groups {
         [] => "Nothing was run".to_owned(),

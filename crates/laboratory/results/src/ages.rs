@@ -163,9 +163,12 @@ impl Common {
         let Some(first) = timed().next() else { return Self::Run };
         match (timed().any(is_probed), timed().all(is_probed)) {
             (true, true) => {
+                // An age that finds another probe than its own tells none apart: drives that began nearly worn out are as worn at all of them.
                 let shared = |measure: Age| -> Vec<Age> {
-                    let ages = first.windows.iter().rev().filter_map(|window| measure.of(window));
-                    ages.filter(|age| timed().all(|run| run.probe_at(*age).is_some())).collect()
+                    let ages = first.windows.iter().enumerate().rev();
+                    let ages = ages.filter_map(|(number, window)| Some((number, measure.of(window)?)));
+                    let own = ages.filter(|(number, age)| first.probe_at(*age) == Some(*number)).map(|(_, age)| age);
+                    own.filter(|age| timed().all(|run| run.probe_at(*age).is_some())).collect()
                 };
                 // Drives that wear at different paces are as old after different drive writes: the measure by which they were looked at is the
                 // one that they share more often.
@@ -242,6 +245,19 @@ mod tests {
         let end = |seed, wear| worn(seed, &[0.0, 20.0, 40.0, 70.0 + seed as f64], wear);
         let runs = [end(1, &[0.0, 0.3, 0.6, 1.01]), end(2, &[0.0, 0.2, 0.4, 1.01])];
         assert_eq!(common(&runs), Common::Probe(Age::DriveWrites(40.0)));
+    }
+
+    /// Drives that began nearly worn out, looked at by drive writes, and once more before each of them died.
+    #[test]
+    fn a_wear_that_all_probes_have_is_no_age() {
+        let worn = |seed, end: f64| {
+            let mut run = probed(test_run(seed), &[1.0, 3.0, 5.0, end]);
+            let wear = [0.985, 0.989, 0.991, 0.993];
+            run.windows.iter_mut().zip(wear).for_each(|(window, used)| window.life_used = Some(used));
+            run.summary.latency_of = run.latency_of();
+            run
+        };
+        assert_eq!(common(&[worn(1, 9.2), worn(2, 6.4)]), Common::Probe(Age::DriveWrites(5.0)));
     }
 
     #[test]

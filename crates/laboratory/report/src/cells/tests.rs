@@ -214,6 +214,16 @@ fn words_of_the_summary_are_a_column_and_none_is_there_twice() {
 }
 
 #[test]
+fn things_in_a_list_are_columns_by_their_number() {
+    let (mut runs, cells) = sweep([&[3.0], &[2.0]]);
+    runs[0].summary.warnings = vec!["early".to_owned(), "late".to_owned()];
+    let columns = ["warnings.1".to_owned(), "warnings.2".to_owned()];
+    let told = sweep_table(&runs, &["ftl.gc.d".to_owned()], &cells, &Shown { columns: &columns, sort: None });
+    assert!(told.lines().any(|line| line.contains("late")) && !told.contains("early  "), "{told}");
+    assert!(told.contains("warnings.2: no run has this figure"), "{told}");
+}
+
+#[test]
 fn what_is_sorted_by_and_no_run_has_is_named() {
     let told = table([&[3.0], &[2.0]], &["amplification"], Some("gc.victim"));
     assert!(told.contains("gc.victim: no run has this figure"), "{told}");
