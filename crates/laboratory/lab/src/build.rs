@@ -75,7 +75,7 @@ pub enum PlanError {
     Array,
     /// A file system is asked for where a drive is needed whose addresses the workload uses.
     #[error(
-        "[file-system]: this is for a drive alone; `wane run` and `wane sweep` run one under a file system, and `wane fs mkfs` puts one on a kept drive"
+        "[file-system]: this is for a drive or an array alone; `wane run` runs one under a file system, and `wane fs mkfs` puts one on a kept drive"
     )]
     UnderFiles,
     /// The drive does not take a file system.
@@ -287,7 +287,17 @@ pub fn check_times(scenario: &Scenario) -> Result<(), PlanError> {
 /// # Errors
 /// A phase would never end.
 pub fn check_ends(scenario: &Scenario) -> Result<(), PlanError> {
+    let lives_on = scenario.array.as_ref().is_some_and(|array| array.lives_on());
     for (number, phase) in scenario.phases.iter().enumerate() {
+        let until = &phase.until;
+        let is_bounded =
+            until.drive_writes.is_some() || until.days.is_some() || until.years.is_some() || phase.workload.ends();
+        if lives_on && !is_bounded && !ends_by_itself(scenario, phase) {
+            return Err(PlanError::Setting(
+                "until.end-of-life".to_owned(),
+                "drives enough have drive.endurance = \"none\" in their member tables for the array to live on; give another end as well".to_owned(),
+            ));
+        }
         if !ends_by_itself(scenario, phase) && !phase.workload.ends() && !may_write(&phase.workload) {
             return Err(endless(scenario, number));
         }

@@ -16,6 +16,7 @@ use wane_workload::trace::Reader;
 use crate::build::{self, PolicyOverrides};
 use crate::forward;
 use crate::held::Target;
+use crate::predict;
 use crate::progress::Stopwatch;
 use crate::run::{Budget, Progress, Run, Watch};
 use crate::sources::trace_options;
@@ -80,8 +81,37 @@ impl Estimate {
     }
 }
 
-/// Estimates a run. `None` if its length depends on the end of a long trace, or of a trace that can be read only once.
+/// Estimates a run. `None` if its length depends on the end of a long trace, or of a trace that can be read only once. Each drive of an array counts as one
+/// alone that is given what the array writes on it; what the array itself does takes no time here.
 pub fn estimate(scenario: &Scenario) -> Option<Estimate> {
+    let Some(array) = &scenario.array else { return of_drive(scenario) };
+    let given = predict::given(scenario);
+    let mut sum = Estimate { drive_writes: f64::INFINITY, simulated: f64::INFINITY, ..Estimate::default() };
+    for place in 0..array.members.len() {
+        let mut member = scenario.of_member(place)?;
+        member.fast_forward = scenario.fast_forward;
+        let own = of_drive(&member)?;
+        // Drive writes of it for one of the array, and pages of it for one of the host.
+        let (drive_writes, share) = given.as_ref().map_or((1.0, 1.0), |given| given[place]);
+        let until = &scenario.phases[0].until;
+        let times = match () {
+            // It lives as long in writes of its own, whoever writes them.
+            () if until.end_of_life && until.drive_writes.is_none() && until.days.is_none() => 1.0,
+            () if until.requests.is_some() => share,
+            () => drive_writes,
+        };
+        sum.seconds += own.seconds * times;
+        sum.pages += own.pages * times;
+        let of_array = times / drive_writes.max(f64::MIN_POSITIVE);
+        sum.drive_writes = sum.drive_writes.min(own.drive_writes * of_array);
+        sum.simulated = sum.simulated.min(own.simulated * of_array);
+    }
+    Some(sum)
+}
+
+fn of_drive(scenario: &Scenario) -> Option<Estimate> {
+    // What a file system does besides takes no time here.
+    let scenario = &Scenario { file_system: None, ..scenario.clone() };
     let mut aging = scenario.clone();
     if scenario.probe.is_some() {
         (aging.probe, aging.time.scheduler) = (None, Scheduler::None);
@@ -217,10 +247,14 @@ fn of_phase(scenario: &Scenario, phase: &Phase, is_first: bool, latency: &Latenc
     let Trial { whole, late, .. } = trial;
     let units_per_request = if whole.requests > 0.0 { whole.units / whole.requests } else { 0.0 };
     let by_days = until.days.zip(trial.per_day).map(|(days, rate)| days * rate * logical);
-    let all_worn = |endurance: u32| f64::from(endurance) * physical / trial.unevenness;
+    // First erases of the scenario replace those of preconditioning.
+    let all_worn = |endurance: u32| match scenario.medium.initial.erase_count {
+        Some(first) => f64::from(endurance.saturating_sub(first)) * physical / trial.unevenness,
+        None => f64::from(endurance) * physical / trial.unevenness - prepared.pages,
+    };
     let life = match scenario.device.endurance.filter(|_| until.end_of_life) {
         _ if trial.died => Some(whole.units * scale),
-        endurance => endurance.map(|endurance| (all_worn(endurance) - prepared.pages).max(0.0) / late.amplification()),
+        endurance => endurance.map(|endurance| all_worn(endurance).max(0.0) / late.amplification()),
     };
     let of_trace = match &phase.workload {
         // On a miniature, the rest of a trace may be a share of its requests, or all of them.

@@ -18,9 +18,15 @@ use crate::progress::Stopwatch;
 use crate::sources::trace_options;
 
 mod holdings;
+mod load;
+mod members;
 mod reads;
 
 use holdings::Holdings;
+use load::Load;
+
+pub(crate) use members::given;
+pub use members::{MemberPrediction, predict_members};
 
 /// Policies with a model.
 pub const PREDICTED: [&str; 4] = ["greedy", "d-choices", "random", "fifo"];
@@ -59,9 +65,12 @@ pub const STANDIN_ERRORS: [StandinErrors; 3] = [
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PredictError {
-    /// There is no model of arrays.
-    #[error("[array]: theory is of one drive; `wane run` runs an array, and [drive] alone is one of its drives")]
-    Array,
+    /// There is no model of file systems.
+    #[error(
+        "[file-system]: there is no model of what a file system writes when it cleans; `wane run` runs it, and without it theory is of its files' \
+         pages on the drive"
+    )]
+    FileSystem,
     /// The policy has no model.
     #[error("ftl.gc: found \"{0}\", allowed are {known}: of others there is no model", known = PREDICTED.join(", "))]
     Policy(String),
@@ -134,28 +143,26 @@ struct Popularity {
     warnings: Vec<String>,
 }
 
-/// The prediction for a scenario's first phase.
+/// The prediction for the first phase of a drive's scenario. Of an array, [`predict_members`] predicts each member.
 ///
 /// # Errors
 /// The policy or the workload has no model, or the trace cannot be read.
 pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
+    of_load(scenario, &Load::alone(scenario)?)
+}
+
+/// The prediction for a drive that is given this load.
+fn of_load(scenario: &Scenario, load: &Load) -> Result<Prediction, PredictError> {
     let device = &scenario.device;
-    let popularity = popularity(scenario, &scenario.phases[0].workload)?;
+    let popularity = &load.popularity;
     let units_per_block = (device.physical_units() / u64::from(device.blocks)) as u32;
     let rated = f64::from(device.rated_blocks) * f64::from(units_per_block);
     let blocks = Blocks { pages: units_per_block, spare_factor: 1.0 - f64::from(device.logical_units) / rated };
-    let holdings = Holdings::of(scenario, popularity.written);
+    let holdings = Holdings::of(scenario, load.touched);
     let written = holdings.written / holdings.all();
     let name = scenario.ftl.gc.name();
-    let choices = d_choices(&scenario.ftl.gc);
-    let victims = match name {
-        "greedy" => Some(Victims::Greedy),
-        "d-choices" => Some(Victims::DChoices(choices.as_ref().map_or(2.0, d_when_new))),
-        "random" => Some(Victims::Random),
-        "fifo" => None,
-        other => return Err(PredictError::Policy(other.to_owned())),
-    };
-    let in_order = is_in_order(scenario, victims, holdings.rest);
+    let (victims, choices) = victims_of(scenario)?;
+    let in_order = load.may_be_in_order && is_in_order(scenario, victims, holdings.rest);
     let mut warnings = if in_order { Vec::new() } else { popularity.warnings.clone() };
     let any_popularity = matches!(victims, None | Some(Victims::Random));
     if matches!(scenario.phases[0].workload, Workload::Standin(_) | Workload::Trace(_)) {
@@ -163,7 +170,7 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     }
     warnings.extend(choices.iter().flat_map(unlike_its_mean));
     warnings.extend(departures(scenario, if any_popularity { 1.0 } else { written }, in_order));
-    warnings.extend(holdings.warnings(scenario));
+    warnings.extend(holdings.warnings(scenario, load.empty_by));
     // Greedy never collects full blocks of data at rest; all other policies do.
     let of_rest = victims == Some(Victims::Greedy);
     let Collected { flash, exported, share } = Collected::of(blocks, holdings, of_rest)?;
@@ -192,9 +199,10 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     {
         Some(endurance) => {
             let filled = (1.0 - flash.spare_factor) / (1.0 - exported);
-            let before = erases_of_precondition(scenario, victims, blocks)?;
-            let (spare_factor, endurance) = (exported, f64::from(endurance));
-            let wearing = Wearing { spare_factor, endurance, erase_gap_variance: gap, erases_before: before };
+            let (erases_before, spread_before) = first_erases(scenario, load, victims, blocks)?;
+            let (spare_factor, endurance, erase_gap_variance) = (exported, f64::from(endurance), gap);
+            let wearing = Wearing { spare_factor, endurance, erase_gap_variance, erases_before, spread_before };
+            warnings.extend((4.0 * spread_before > endurance - erases_before).then(unequally_worn));
             let at = |exported: f64| Ok(solve(1.0 - (1.0 - exported) * filled)?.write_amplification);
             if matches!(model, Model::TwoTemperatures(_) | Model::Reduced(_)) {
                 warnings.push("blocks are taken to wear alike: with hot and cold data they do not, and a life is some percent shorter".to_owned());
@@ -209,6 +217,19 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     let mut refuse = |reason| warnings.push(format!("reads are not predicted: {reason}"));
     let reads = told.and_then(|told| told.map_err(&mut refuse).ok());
     Ok(Prediction { model, write_amplification, valid_pages_per_victim_mean, drive_writes, reads, warnings })
+}
+
+/// How victims are chosen, by the model: `None` in the order in which blocks were filled. With the parameters of d-choices, if that is the policy.
+fn victims_of(scenario: &Scenario) -> Result<(Option<Victims>, Option<DChoicesParams>), PredictError> {
+    let choices = d_choices(&scenario.ftl.gc);
+    let victims = match scenario.ftl.gc.name() {
+        "greedy" => Some(Victims::Greedy),
+        "d-choices" => Some(Victims::DChoices(choices.as_ref().map_or(2.0, d_when_new))),
+        "random" => Some(Victims::Random),
+        "fifo" => None,
+        other => return Err(PredictError::Policy(other.to_owned())),
+    };
+    Ok((victims, choices))
 }
 
 /// The blocks that garbage collection comes to.
@@ -284,6 +305,12 @@ fn solved(victims: Option<Victims>, blocks: Blocks, classes: &[Class], written: 
     Ok(Solved::of(model, steady))
 }
 
+fn unequally_worn() -> String {
+    "blocks begin more unequally worn (drive.initial.erase-count-spread) than is left of their life: much of it is its end, in which few blocks are spare, and \
+     the model has that too long by up to a half"
+        .to_owned()
+}
+
 /// The warning that blocks are assumed smaller, since the model of two temperatures has none so large.
 fn smaller_blocks(units: u32) -> String {
     format!(
@@ -315,17 +342,33 @@ fn with_rest(classes: &[Class], written: f64) -> Vec<Class> {
     own.chain(Some(rest).filter(|rest| rest.pages > 1e-9)).collect()
 }
 
+/// Erases of blocks when counting begins: their mean, and how far they spread around it.
+fn first_erases(
+    scenario: &Scenario,
+    load: &Load,
+    victims: Option<Victims>,
+    blocks: Blocks,
+) -> Result<(f64, f64), TheoryError> {
+    let initial = &scenario.medium.initial;
+    match initial.erase_count.map(f64::from) {
+        Some(erases) => Ok((erases, erases * initial.erase_count_spread.get())),
+        None => Ok((erases_of_precondition(load.touched.before, victims, blocks)?, 0.0)),
+    }
+}
+
 /// Mean erases of a block by preconditioning: its writes beyond the first fill, amplified like uniform ones.
-fn erases_of_precondition(scenario: &Scenario, victims: Option<Victims>, blocks: Blocks) -> Result<f64, TheoryError> {
+fn erases_of_precondition(
+    (in_order, at_random): (f64, f64),
+    victims: Option<Victims>,
+    blocks: Blocks,
+) -> Result<f64, TheoryError> {
     let uniform = match victims {
         Some(victims) => utilization::uniform(victims, blocks)?.write_amplification,
         None => utilization::fifo(blocks.spare_factor, &[Class { pages: 1.0, writes: 1.0 }])?,
     };
-    let before = &scenario.precondition;
-    let sequential = f64::from(before.sequential_drive_writes);
     let logical = 1.0 - blocks.spare_factor;
     // The flash is written once without an erase.
-    Ok((logical * (sequential + before.random_drive_writes * uniform) - 1.0).max(0.0))
+    Ok((logical * (in_order + at_random * uniform) - 1.0).max(0.0))
 }
 
 /// Warnings about features of the scenario that the models lack.
@@ -347,6 +390,10 @@ fn departures(scenario: &Scenario, written: f64, in_order: bool) -> Vec<String> 
     tell(ftl.redundancy.name() != "none", "parity is not in the model: it is programmed besides");
     tell(ftl.scrub.name() != "none", "scrubbing is not in the model");
     tell(ftl.gc_unforced > 0, "garbage collection begins early, which the model does not: the drive amplifies more");
+    tell(
+        scenario.medium.faults.factory_bad.get() > 0.0,
+        "blocks that are bad from the start (drive.faults.factory-bad) are not in the model: the drive has less to spare, and amplifies more",
+    );
     tell(device.blocks < BLOCKS_MIN, "the drive has fewer than 512 blocks, and the model is of many");
     tell(
         written < 1.0,
@@ -387,12 +434,15 @@ fn d_when_new(params: &DChoicesParams) -> f64 {
 }
 
 fn popularity(scenario: &Scenario, workload: &Workload) -> Result<Popularity, PredictError> {
-    if scenario.array.is_some() {
-        return Err(PredictError::Array);
+    if scenario.file_system.is_some() {
+        return Err(PredictError::FileSystem);
     }
     match workload {
         Workload::Pattern(spec) => {
-            let logical = f64::from(scenario.device.logical_units);
+            if spec.read_share.get() + spec.trim_share.get() >= 1.0 {
+                return Err(PredictError::NoWrite);
+            }
+            let logical = f64::from(scenario.host_device().logical_units);
             let mut found = of_pattern(&spec.pattern, f64::from(spec.footprint_units));
             found.written = f64::from(spec.footprint_units) / logical;
             if spec.request_units > 1 {
@@ -459,7 +509,8 @@ fn normalized(mut classes: Vec<Class>) -> Vec<Class> {
 }
 
 fn hottest_first(mut classes: Vec<Class>) -> Vec<Class> {
-    classes.sort_by(|one, other| (other.writes * one.pages).total_cmp(&(one.writes * other.pages)));
+    let rate = |class: &Class| class.writes / class.pages;
+    classes.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
     classes
 }
 
@@ -490,7 +541,7 @@ fn looped(mean: f64) -> Vec<Class> {
 
 /// Pages of a trace by how often it writes them.
 fn of_trace(scenario: &Scenario, trace: &TraceSpec) -> Result<Popularity, PredictError> {
-    let unit = scenario.device.unit.0;
+    let unit = scenario.host_device().unit.0;
     let stopwatch = Stopwatch::start();
     let mut units: Vec<u64> = Vec::new();
     let (mut warnings, mut trims) = (vec![sizes()], false);
@@ -522,7 +573,7 @@ fn of_trace(scenario: &Scenario, trace: &TraceSpec) -> Result<Popularity, Predic
     let touched: f64 = pages_by_writes.values().sum();
     let classes =
         pages_by_writes.iter().rev().map(|(writes, pages)| Class { pages: *pages, writes: *pages * *writes as f64 });
-    let written = (touched / f64::from(trace.sample) / f64::from(scenario.device.logical_units)).min(1.0);
+    let written = (touched / f64::from(trace.sample) / f64::from(scenario.host_device().logical_units)).min(1.0);
     Ok(Popularity { written, classes: normalized(classes.collect()), warnings })
 }
 

@@ -21,7 +21,7 @@ use wane_results::{
     LatencyOf, Life, MadeBy, Member, PagesProgrammed, ResultError, RunResult, Scaled, Summary,
     SummaryWriteAmplification, Wear, Window, write_amplification,
 };
-use wane_scenario::Scenario;
+use wane_scenario::{Pattern, Scenario, Workload};
 use wane_units::Bytes;
 
 /// The version in every result.
@@ -402,6 +402,25 @@ fn flash(counters: &Counters, observed: Option<&crate::observer::Measured>) -> F
     }
 }
 
+/// What parity arrays without a clock do to large requests. Those of a file system come as it makes them.
+fn changed_in_part(scenario: &Scenario) -> Option<String> {
+    let array = scenario.array.as_ref().filter(|array| array.parities() > 0 && !array.copies_only())?;
+    let ages = !scenario.time.is_timed() || scenario.probe.is_some();
+    let is_large = |phase: &wane_scenario::Phase| match &phase.workload {
+        Workload::Pattern(spec) => spec.request_units > 1 || matches!(spec.pattern, Pattern::Sequential),
+        _ => true,
+    };
+    let is_told = ages && scenario.file_system.is_none() && scenario.phases.iter().any(is_large);
+    is_told.then(|| {
+        let width = array.settings.width.unwrap_or(array.members.len() as u32);
+        format!(
+            "without a clock a parity array changes a page at a time: requests of whole stripes, and those in order, which would write each parity once \
+             for {} chunks, write it with each page",
+            width as usize - array.parities()
+        )
+    })
+}
+
 fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     let mut warnings = Vec::new();
     let counters = &finished.counters;
@@ -411,10 +430,14 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
         warnings.push(format!("{:.1} % of the pages read held no data and touched no flash", 100.0 * share));
     }
     // What voids the figures comes first.
-    warnings.splice(0..0, finished.measured.iter().flat_map(|measured| measured.notes.iter().cloned()));
+    let of_array =
+        |note: &String| note.replace("drive writes", "array writes").replace("the drive died", "the array ended");
+    let note = |note: &String| if scenario.array.is_some() { of_array(note) } else { note.clone() };
+    warnings.splice(0..0, finished.measured.iter().flat_map(|measured| measured.notes.iter().map(note)));
     warnings.extend(scaled_in_words(scenario));
     warnings.extend(scenario.unasked());
     warnings.extend(scenario.without_effect());
+    warnings.extend(changed_in_part(scenario));
     warnings.extend(finished.notes.iter().cloned());
     warnings.extend(extrapolation(scenario, finished));
     warnings.extend(

@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
-use wane_blockdev::{Integrity, Living};
+use wane_blockdev::{Integrity, Living, SectorRange};
 use wane_raid::code::Code;
 use wane_raid::{
-    Copies, Following, Journal, Layout, LayoutError, Linear, Placement, Raid, RaidConfig, ReadPolicy, Stripe, WritePath,
+    Copies, Following, Journal, Layout, LayoutError, Linear, Placement, Portion, Raid, RaidConfig, ReadPolicy, Run,
+    Stretch, Stripe, WritePath,
 };
 use wane_sim::Streams;
-use wane_units::{Bytes, Nanos, Rate, Ratio, Sectors};
+use wane_units::{Bytes, Lba, Nanos, Rate, Ratio, Sectors};
 
 use super::device::Device;
 use super::layer::merge;
@@ -251,6 +252,15 @@ pub struct ArraySpec {
     pub device: Device,
 }
 
+/// The ring of a journal, to which an array writes what it changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArrayRing {
+    /// Sectors of it on each member.
+    pub sectors: Sectors,
+    /// By member: sectors that are written to it for a sector that the host changes by itself.
+    pub written: Vec<f64>,
+}
+
 /// Most members of an array.
 pub(crate) const MEMBERS_MAX: usize = 64;
 /// Most copies of a mirror.
@@ -351,6 +361,15 @@ impl ArraySettings {
         all.then(|| (key, "is true for all members; leave one that is read".to_owned()))
     }
 
+    /// A sentence for each key that is given and takes a clock, for an array that has none.
+    pub(super) fn without_clock(&self) -> Vec<String> {
+        let (own, default) = (table_of(self), table_of(&Self::default()));
+        let of_layout = |key: &&str| OF_LAYOUTS.iter().all(|(of, layouts)| of != key || layouts.contains(&self.layout));
+        let idle = OF_CLOCK.into_iter().filter(|key| own.get(*key) != default.get(*key)).filter(of_layout);
+        idle.map(|key| format!("array.{key} has no effect: the run is untimed; give time.scheduler = \"event\""))
+            .collect()
+    }
+
     /// A sentence for each key that is given and belongs to other layouts.
     pub(super) fn without_effect(&self) -> Vec<String> {
         let (own, default) = (table_of(self), table_of(&Self::default()));
@@ -367,6 +386,9 @@ impl ArraySettings {
         told.collect()
     }
 }
+
+/// Keys that say what an array does in time.
+const OF_CLOCK: [&str; 3] = ["rebuild-rate", "scrub-every", "read-around"];
 
 /// Keys that belong to some layouts only.
 const OF_LAYOUTS: [(&str, &[ArrayLayout]); 13] = [
@@ -391,6 +413,88 @@ impl ArraySpec {
         let uuid = Streams::new(seed).stream("array.uuid").below(u64::MAX);
         let sizes = sizes(&self.settings, &self.members).ok()?;
         raid::config(&self.settings, &sizes, uuid).ok().filter(|_| self.settings.layout == ArrayLayout::Raid)
+    }
+
+    /// Where its data, and their copies or parities, lie on its members.
+    ///
+    /// # Panics
+    /// Never: it was resolved.
+    pub fn stretches(&self) -> Vec<Stretch> {
+        const RESOLVED: &str = "a resolved array has a layout";
+        let (settings, unit) = (&self.settings, sectors(self.device.unit.0));
+        let sizes = sizes(settings, &self.members).expect(RESOLVED);
+        let all = SectorRange::new(Lba(0), sectors(self.device.logical_bytes()));
+        let portion = |member: usize, data: f64, parity: f64| Portion { member, data, parity };
+        match settings.layout {
+            ArrayLayout::Linear => {
+                let mut start = Lba(0);
+                let of = |(member, size): (usize, &Sectors)| {
+                    let range = SectorRange::new(start, Sectors(size.0 - size.0 % unit.0));
+                    start = Lba(start.0 + range.count.0);
+                    Stretch { range, on: vec![portion(member, 1.0, 0.0)] }
+                };
+                sizes.iter().enumerate().map(of).collect()
+            }
+            ArrayLayout::Stripe => {
+                let share = 1.0 / sizes.len() as f64;
+                vec![Stretch { range: all, on: (0..sizes.len()).map(|member| portion(member, share, 0.0)).collect() }]
+            }
+            ArrayLayout::Mirror => {
+                let mut copies = Copies::new(settings.copies as usize);
+                copies.capacity(&sizes, unit).expect(RESOLVED);
+                let of_run = |run: &Run| {
+                    let places = run.places.iter().enumerate();
+                    let on = places.map(|(copy, (member, _))| match copy {
+                        0 => portion(*member, 1.0, 0.0),
+                        _ => portion(*member, 0.0, 1.0),
+                    });
+                    Stretch { range: run.range, on: on.collect() }
+                };
+                copies.runs().iter().map(of_run).collect()
+            }
+            ArrayLayout::Raid => self.raid_stretches(&sizes).0,
+        }
+    }
+
+    fn raid_stretches(&self, sizes: &[Sectors]) -> (Vec<Stretch>, Sectors) {
+        let config = raid::config(&self.settings, sizes, 0).expect("a resolved array has its settings");
+        Raid::stretches_of(&config, sizes, sectors(self.device.unit.0)).expect("a resolved array has stripes")
+    }
+
+    /// Parities or further copies that change with each sector that is written.
+    pub fn parities(&self) -> usize {
+        match self.settings.layout {
+            ArrayLayout::Linear | ArrayLayout::Stripe => 0,
+            ArrayLayout::Mirror => self.settings.copies as usize - 1,
+            ArrayLayout::Raid => wane_raid::code::code(&self.settings.code).map_or(0, |code| code.tolerates()),
+        }
+    }
+
+    /// Whether what it has besides data are copies of these.
+    pub fn copies_only(&self) -> bool {
+        self.settings.layout == ArrayLayout::Mirror || self.settings.code.starts_with("copies")
+    }
+
+    /// Whether drives without rated erases are enough for it to live on without the others.
+    pub fn lives_on(&self) -> bool {
+        let unrated = self.members.iter().filter(|member| member.device.endurance.is_none()).count();
+        let mortal = self.members.len() - unrated;
+        match self.settings.layout {
+            ArrayLayout::Linear | ArrayLayout::Stripe => mortal == 0,
+            ArrayLayout::Mirror => unrated > 0,
+            ArrayLayout::Raid => mortal <= self.parities(),
+        }
+    }
+
+    /// The ring of its journal; `None` without one.
+    pub fn ring(&self) -> Option<ArrayRing> {
+        if self.settings.layout != ArrayLayout::Raid || self.settings.journal == Journal::None {
+            return None;
+        }
+        let (sizes, code) = (sizes(&self.settings, &self.members).ok()?, wane_raid::code::code(&self.settings.code)?);
+        let in_sectors: Vec<u64> = sizes.iter().map(|size| size.0).collect();
+        let written = self.settings.journal.bytes_for_each(code, &in_sectors, self.device.unit.0);
+        Some(ArrayRing { sectors: self.raid_stretches(&sizes).1, written })
     }
 
     /// The same array in a scenario with this seed.

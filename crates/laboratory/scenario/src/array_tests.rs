@@ -199,7 +199,14 @@ fn a_raid_has_the_capacity_of_its_code_on_its_members() {
 #[test]
 fn keys_of_other_layouts_are_told_to_have_no_effect() {
     let of = |set: &[&str]| resolve(MIRROR, set).expect("an array").without_effect();
-    assert!(of(&["array.copies=3", "array.rebuild-rate=10MB/s"]).is_empty());
+    assert!(of(&["array.copies=3", "time.scheduler=event", "array.rebuild-rate=10MB/s"]).is_empty());
+    let untimed =
+        of(&["array.layout=raid", "array.rebuild-rate=10MB/s", "array.scrub-every=1d", "array.read-around=1s"]);
+    assert_eq!(
+        untimed,
+        ["rebuild-rate", "scrub-every", "read-around"]
+            .map(|key| format!("array.{key} has no effect: the run is untimed; give time.scheduler = \"event\""))
+    );
     assert_eq!(
         of(&["array.code=pq", "array.width=3"]),
         ["code", "width"]

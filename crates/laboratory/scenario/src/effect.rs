@@ -109,7 +109,8 @@ impl Scenario {
             "array.following has no effect: drives that keep their capacity (ftl.capacity) want no space back"
                 .to_owned()
         });
-        settings.without_effect().into_iter().chain(in_vain).collect()
+        let of_clock = (!self.time.is_timed()).then(|| settings.without_clock()).into_iter().flatten();
+        settings.without_effect().into_iter().chain(of_clock).chain(in_vain).collect()
     }
 
     /// The tables `drive`, `ftl` and `time` with every key of a rule.

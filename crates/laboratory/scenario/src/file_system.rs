@@ -95,6 +95,23 @@ impl FileSystemSettings {
 }
 
 impl FileSystemSpec {
+    /// A file system on a device.
+    ///
+    /// # Errors
+    /// A key and a sentence: it does not fit.
+    pub(super) fn new(settings: FileSystemSettings, device: &Device) -> Result<Self, (&'static str, String)> {
+        let segment = settings.segment_of(device);
+        let blocks = u64::from(device.logical_units);
+        let found = format(&settings, segment, device).data_blocks(blocks, settings.files);
+        let units = settings.utilization.floor_of(found.map_err(|why| ("file-system", why.to_string()))?);
+        if units < u64::from(settings.files) {
+            let message = format!("found {} for {units} blocks; a file has one at least", settings.files);
+            return Err(("file-system.files", message));
+        }
+        let device = Device { logical_units: u32::try_from(units).unwrap_or(u32::MAX), ..*device };
+        Ok(Self { settings, segment, device })
+    }
+
     /// How it is made. The identity of the file system is drawn from nothing: lives are compared byte by byte.
     pub fn format(&self) -> FormatConfig {
         format(&self.settings, self.segment, &self.device)
@@ -151,20 +168,6 @@ impl Resolver<'_> {
             }
             () => {}
         }
-        let segment = settings.segment_of(device);
-        let blocks = u64::from(device.logical_units);
-        let found = match format(&settings, segment, device).data_blocks(blocks, settings.files) {
-            Ok(found) => found,
-            Err(why) => return refuse(KEY, why.to_string()),
-        };
-        let units = settings.utilization.floor_of(found);
-        if units < u64::from(settings.files) {
-            return refuse(
-                "file-system.files",
-                format!("found {} for {units} blocks; a file has one at least", settings.files),
-            );
-        }
-        let device = Device { logical_units: u32::try_from(units).unwrap_or(u32::MAX), ..*device };
-        Ok(Some(FileSystemSpec { settings, segment, device }))
+        FileSystemSpec::new(settings, device).map(Some).map_err(|(key, message)| self.error(key, message))
     }
 }

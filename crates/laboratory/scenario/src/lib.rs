@@ -41,7 +41,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 use wane_units::{Ratio, did_you_mean, excerpt};
 
-pub use array::{ArrayLayout, ArraySettings, ArraySpec, LastWord, MemberSettings};
+pub use array::{ArrayLayout, ArrayRing, ArraySettings, ArraySpec, LastWord, MemberSettings};
 pub use chosen::Chosen;
 pub use device::{Device, Told};
 pub use document::{Document, Given};

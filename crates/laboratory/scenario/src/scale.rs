@@ -13,7 +13,7 @@ use wane_workload::Arrival;
 use super::phase::Phase;
 use super::policies::Family;
 use super::workload::{SAMPLE_MAX, Workload};
-use super::{ArraySpec, Device, FtlSettings, Scenario, Sources};
+use super::{ArraySpec, Device, FileSystemSpec, FtlSettings, Scenario, Sources};
 
 /// Least blocks of a scaled drive. With fewer, whole blocks are too coarse a measure of its spare space.
 const BLOCKS_MIN: u64 = 4096;
@@ -89,11 +89,11 @@ impl Scenario {
     /// # Errors
     /// A ratio would leave too few blocks, or too few dies for the scenario.
     pub fn scaled(&self, scale: Scale) -> Result<Self, String> {
+        if let Some(files) = &self.file_system {
+            return self.files_scaled(files, scale);
+        }
         if let Some(array) = &self.array {
             return self.array_scaled(array, scale);
-        }
-        if self.file_system.is_some() {
-            return Err("is for a drive alone; give a smaller drive.logical-capacity below a file system".to_owned());
         }
         let from = &self.device;
         let shape = self.shape(scale)?;
@@ -101,6 +101,30 @@ impl Scenario {
             return Ok(self.clone());
         }
         self.on(shape)
+    }
+
+    /// The same file system, on a smaller drive or array, with its files in proportion to what it has for them. Its segments are as many, or as large if
+    /// the scenario says how large they are.
+    fn files_scaled(&self, files: &FileSystemSpec, scale: Scale) -> Result<Self, String> {
+        let mut scaled = Self { file_system: None, ..self.clone() }.scaled(scale)?;
+        let device = scaled.host_device();
+        if device.logical_units == self.host_device().logical_units {
+            return Ok(self.clone());
+        }
+        let smaller = FileSystemSpec::new(files.settings.clone(), device);
+        let smaller =
+            smaller.map_err(|(key, message)| format!("makes a file system that cannot be: {key}: {message}"))?;
+        let ages = self.phases_age();
+        for (phase, of) in scaled.phases.iter_mut().zip(&self.phases) {
+            phase.workload = of.workload.clone();
+            scale_phase(phase, &files.device, &smaller.device, ages);
+        }
+        if let (Some(probe), Some(of)) = (&mut scaled.probe, &self.probe) {
+            probe.workload = of.workload.clone();
+            scale_workload(&mut probe.workload, &files.device, &smaller.device, Folded::Whole);
+        }
+        scaled.file_system = Some(smaller);
+        Ok(scaled)
     }
 
     /// The same array of smaller members: all have the same share of their blocks, so that their sizes keep their proportions. With a clock they keep all
@@ -241,15 +265,21 @@ impl Scenario {
         self.on(shape)
     }
 
-    /// One drive of an array alone, with the array's requests on as many addresses as it has: to measure how long it runs. `None` if there is no
-    /// such drive.
+    /// One drive of an array alone, with the array's clock and requests on as many addresses as it has, and its probe: to measure how long it runs. `None` if
+    /// there is no such drive.
     pub fn of_member(&self, place: usize) -> Option<Self> {
         let array = self.array.as_ref()?;
         let mut member = array.members.get(place)?.clone();
         (member.phases, member.precondition) = (self.phases.clone(), self.precondition);
-        if member.device.logical_units < array.device.logical_units {
+        (member.probe, member.time) = (self.probe.clone(), self.time);
+        let of = self.workload_device();
+        if member.device.logical_units < of.logical_units {
             let ages = self.phases_age();
-            member.phases.iter_mut().for_each(|phase| scale_phase(phase, &array.device, &member.device, ages));
+            member.phases.iter_mut().for_each(|phase| scale_phase(phase, of, &member.device, ages));
+            member
+                .probe
+                .iter_mut()
+                .for_each(|probe| scale_workload(&mut probe.workload, of, &member.device, Folded::Whole));
         }
         Some(member)
     }
@@ -549,6 +579,40 @@ mod tests {
     }
 
     const LARGE: &str = "[drive]\npreset = 'tlc-enterprise-3.84t'\n";
+
+    /// A file system is scaled with what it stands on, and its files with what it has for them.
+    #[test]
+    fn a_file_system_is_scaled_with_its_drive_or_array() {
+        let files = "[file-system]\nutilization = 0.7\n[workload]\nfootprint = '50 %'\n[until]\nrequests = 1_000_000\n";
+        let raid = "[array]\nlayout = 'raid'\nmember = [{ count = 5 }]\n";
+        for text in [format!("{LARGE}{files}"), format!("{LARGE}{raid}{files}")] {
+            let large = scenario(&text);
+            let scaled = large.scaled(Scale::Auto).unwrap();
+            let share = |scenario: &Scenario| match &scenario.phases[0].workload {
+                Workload::Pattern(spec) => {
+                    f64::from(spec.footprint_units) / f64::from(scenario.workload_device().logical_units)
+                }
+                other => panic!("{other:?}"),
+            };
+            assert!((share(&scaled) - 0.5).abs() < 1e-3 && (share(&large) - 0.5).abs() < 1e-6, "{}", share(&scaled));
+            let of = |scenario: &Scenario| {
+                let files = f64::from(scenario.workload_device().logical_units);
+                (files, files / f64::from(scenario.host_device().logical_units))
+            };
+            let ((was, before), (is, after)) = (of(&large), of(&scaled));
+            assert!(is < was / 10.0 && (after / before - 1.0).abs() < 0.05, "{is} of {was}, {after} for {before}");
+            let segments = |scenario: &Scenario| {
+                scenario.host_device().logical_bytes() / scenario.file_system.as_ref().unwrap().segment.0
+            };
+            assert!((1024..4096).contains(&segments(&scaled)), "{}", segments(&scaled));
+            let again = scenario(&scaled.to_toml());
+            assert_eq!((again.hash(), &again), (scaled.hash(), &scaled));
+        }
+        let few =
+            scenario(&format!("{LARGE}[file-system]\nfiles = 60_000\nsegment = '32 MiB'\n[until]\nrequests = 1\n"));
+        let refused = few.scaled(Scale::Ratio(0.01)).map(|_| ()).unwrap_err();
+        assert!(refused.contains("makes a file system that cannot be: file-system"), "{refused}");
+    }
 
     #[test]
     fn a_scale_is_a_word_or_a_ratio() {

@@ -17,13 +17,15 @@ pub struct Wearing {
     pub erase_gap_variance: f64,
     /// Mean erases of a block before counting begins.
     pub erases_before: f64,
+    /// Standard deviation of these over the blocks, 0 or more.
+    pub spread_before: f64,
 }
 
 /// Steps of the integration over the time in which blocks retire.
 const STEPS: u32 = 64;
 
 /// Drive writes until a fixed drive ends. `write_amplification` gives it for a spare factor of 0.001 or more. Erases of a block
-/// are modeled as a renewal process, so that their count after a mean of x is normal with a variance of x times the gap's.
+/// are modeled as a renewal process, so that their count after a mean of x is normal with a variance of x times the gap's, and that of what came before.
 ///
 /// # Errors
 /// A number outside its range, or an error of `write_amplification`.
@@ -31,12 +33,13 @@ pub fn drive_writes(
     wearing: Wearing,
     write_amplification: impl Fn(f64) -> Result<f64, TheoryError>,
 ) -> Result<f64, TheoryError> {
-    let Wearing { spare_factor, endurance, erase_gap_variance, erases_before } = wearing;
+    let Wearing { spare_factor, endurance, erase_gap_variance, erases_before, spread_before } = wearing;
     within("the spare factor", spare_factor, 0.001, 0.999)?;
     within("the endurance", endurance, 1.0, 1e9)?;
     within("the variance of the time between erases", erase_gap_variance, 0.0, 1e6)?;
     within("the erases before", erases_before, 0.0, f64::MAX)?;
-    let spread = libm::sqrt(erase_gap_variance * endurance);
+    within("the spread of the erases before", spread_before, 0.0, f64::MAX)?;
+    let spread = libm::sqrt(erase_gap_variance * endurance + spread_before * spread_before);
     let logical = 1.0 - spare_factor;
     // Drive writes for each mean erase of every living block.
     let pace = |living: f64| -> Result<f64, TheoryError> {
@@ -84,7 +87,13 @@ mod tests {
 
     #[test]
     fn blocks_that_take_turns_use_all_their_cycles() {
-        let wearing = Wearing { spare_factor: 0.1, endurance: 500.0, erase_gap_variance: 0.0, erases_before: 0.0 };
+        let wearing = Wearing {
+            spare_factor: 0.1,
+            endurance: 500.0,
+            erase_gap_variance: 0.0,
+            erases_before: 0.0,
+            spread_before: 0.0,
+        };
         let found = drive_writes(wearing, |_| Ok(4.0)).unwrap();
         assert!((found / (500.0 / 0.9 / 4.0) - 1.0).abs() < 1e-9, "{found}");
         let later = drive_writes(Wearing { erases_before: 13.0, ..wearing }, |_| Ok(4.0)).unwrap();
@@ -95,7 +104,13 @@ mod tests {
     #[test]
     fn the_more_chance_the_shorter_the_life() {
         let life = |erase_gap_variance| {
-            let wearing = Wearing { spare_factor: 0.1, endurance: 100.0, erase_gap_variance, erases_before: 0.0 };
+            let wearing = Wearing {
+                spare_factor: 0.1,
+                endurance: 100.0,
+                erase_gap_variance,
+                erases_before: 0.0,
+                spread_before: 0.0,
+            };
             drive_writes(wearing, |spare| Ok(1.0 / spare)).unwrap()
         };
         let (even, some, random) = (life(0.0), life(0.1), life(1.0));
@@ -109,7 +124,13 @@ mod tests {
         for (share, want) in [(0.5, 0.0), (0.1, -1.281_552), (0.025, -1.959_964), (1e-4, -3.719_016)] {
             assert!((quantile(share) - want).abs() < 1e-5, "{share}");
         }
-        let wearing = Wearing { spare_factor: 0.1, endurance: 0.0, erase_gap_variance: 0.0, erases_before: 0.0 };
+        let wearing = Wearing {
+            spare_factor: 0.1,
+            endurance: 0.0,
+            erase_gap_variance: 0.0,
+            erases_before: 0.0,
+            spread_before: 0.0,
+        };
         let text = drive_writes(wearing, |_| Ok(1.0)).unwrap_err().to_string();
         assert_eq!(text, "the endurance: found 0, allowed is 1 to 1000000000");
     }

@@ -1,5 +1,6 @@
 //! Where the sectors of an array lie.
 
+use wane_blockdev::SectorRange;
 use wane_units::{Lba, Sectors};
 
 /// Consecutive sectors of an array that lie together on a member.
@@ -23,6 +24,26 @@ pub trait Layout: Clone + Send + 'static {
 
     /// Where a sector below the capacity lies.
     fn find(&self, sector: Lba) -> Piece;
+}
+
+/// What lies on a member of a stretch of an array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Portion {
+    /// The member.
+    pub member: usize,
+    /// Sectors of data for each sector of the stretch.
+    pub data: f64,
+    /// Sectors of parities, or of further copies, for each sector of the stretch.
+    pub parity: f64,
+}
+
+/// Sectors of an array that lie on the same members in the same proportions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stretch {
+    /// The sectors of the array.
+    pub range: SectorRange,
+    /// What of them lies on which members.
+    pub on: Vec<Portion>,
 }
 
 /// Why members make no array.

@@ -44,7 +44,7 @@ mod times;
 
 pub use copies::{Copies, Run};
 pub use extents::{ExtentTable, Group, GroupTable, Move, Plan, Rebalance, Slot, Target, retarget};
-pub use layout::{Layout, LayoutError, Linear, Piece, Stripe};
+pub use layout::{Layout, LayoutError, Linear, Piece, Portion, Stretch, Stripe};
 pub use members::MemberState;
 pub use mirror::{Mirror, MirrorConfig, ReadPolicy, Repairs};
 pub use placement::{

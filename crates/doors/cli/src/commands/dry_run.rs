@@ -3,11 +3,11 @@
 use wane_lab::build::memory_estimate;
 use wane_lab::estimate::{Estimate, aging_seconds, estimate};
 use wane_lab::kept::Target;
-use wane_lab::predict::predict;
+use wane_lab::predict::predict_members;
 use wane_results::DAYS_PER_YEAR;
 use wane_scenario::{Ages, Scale, Scenario, Workload};
 
-use super::estimate::daily;
+use super::estimate::{daily, first_end};
 
 /// Seconds of a run above which scaling is offered.
 const LONG_SECONDS: f64 = 3600.0;
@@ -24,7 +24,8 @@ pub(super) fn lines(scenario: &Scenario, cells: &[Scenario], seeds: Option<(Stri
             } else {
                 String::new()
             };
-            format!("# time: about {}{rate}, measured on a miniature\n", time(seconds))
+            let files = if scenario.file_system.is_some() { ", without what the file system does" } else { "" };
+            format!("# time: about {}{rate}, measured on a miniature{files}\n", time(seconds))
         }
         None => "# time: as long as the trace\n".to_owned(),
     };
@@ -62,10 +63,8 @@ fn life(scenario: &Scenario) -> String {
     }
     let mut to_its_end = scenario.clone();
     to_its_end.phases[0].until.end_of_life = true;
-    let Some((prediction, dies)) = predict(&to_its_end).ok().and_then(|told| Some((told.clone(), told.drive_writes?)))
-    else {
-        return String::new();
-    };
+    let Ok((members, departures)) = predict_members(&to_its_end) else { return String::new() };
+    let Some(dies) = first_end(&members) else { return String::new() };
     let days = daily(scenario).map(|rate| dies / rate);
     let until = &phase.until;
     let outlives = |asked: Option<f64>, life: Option<f64>| asked.zip(life).is_some_and(|(asked, life)| asked <= life);
@@ -75,7 +74,9 @@ fn life(scenario: &Scenario) -> String {
         return String::new();
     }
     let time = days.map_or_else(String::new, |days| format!(", {}", super::life::time(days)));
-    let rough = if prediction.warnings.is_empty() { "" } else { ", which has warnings" };
+    let warned = !departures.is_empty()
+        || members.iter().filter_map(|member| member.prediction.as_ref()).any(|found| !found.warnings.is_empty());
+    let rough = if warned { ", which has warnings" } else { "" };
     let missed = scenario.probe.as_ref().map_or(0, |probe| match &probe.ages {
         Ages::DriveWrites(ages) => ages.iter().filter(|age| **age > dies).count(),
         Ages::Days(ages) => ages.iter().filter(|age| days.is_some_and(|days| **age > days)).count(),
@@ -87,7 +88,8 @@ fn life(scenario: &Scenario) -> String {
         1 => "; the last probe is not reached".to_owned(),
         missed => format!("; the last {missed} probes are not reached"),
     };
-    format!("# life: about {} drive writes{time}, by wane estimate{rough}{unseen}\n", super::life::number(dies))
+    let what = if scenario.array.is_some() { "array writes to the end of the first drive" } else { "drive writes" };
+    format!("# life: about {} {what}{time}, by wane estimate{rough}{unseen}\n", super::life::number(dies))
 }
 
 /// Says which part of the life is simulated and which is predicted; empty if all is simulated.
@@ -117,13 +119,15 @@ fn forwarded(scenario: &Scenario, estimate: Option<Estimate>) -> String {
 /// Offers to scale a long run; `None` if that would change little.
 fn offer(scenario: &Scenario) -> Option<String> {
     let scaled = scenario.scaled(Scale::Auto).ok()?;
-    let (now, to) = (scenario.device.logical_bytes() as f64, scaled.device.logical_bytes() as f64);
+    let (large, small) = (scenario.host_device(), scaled.host_device());
+    let (now, to) = (large.logical_bytes() as f64, small.logical_bytes() as f64);
     // --scale is relative to the drive that the scenario asks for.
-    let from = scaled.device.scaled_from.map_or(now, |from| from.0 as f64);
+    let from = small.scaled_from.map_or(now, |from| from.0 as f64);
     (now / to > 1.5).then(|| {
         let took = estimate(&scaled).map_or_else(String::new, |each| format!(", about {}", time(each.seconds)));
         format!(
-            "# shorter: --scale auto runs it as a drive of 1/{:.1} of the size and the same shape{took}\n",
+            "# shorter: --scale auto runs it as {} of 1/{:.1} of the size and the same shape{took}\n",
+            if scenario.array.is_some() { "an array" } else { "a drive" },
             from / to
         )
     })

@@ -1,14 +1,14 @@
-//! `wane estimate`: a scenario's results by theory, on request beside those of its run.
+//! `wane estimate`: a scenario's results by theory, on request beside those of its run; of an array, those of each of its drives.
 
 use serde_json::{Map, Value, json};
-use wane_lab::predict::{Prediction, predict};
-use wane_results::{DAYS_PER_YEAR, LatencyDistribution, RunResult, WARRANTY_YEARS};
+use wane_lab::predict::{MemberPrediction, Prediction, predict_members};
+use wane_results::{ArrayDrive, DAYS_PER_YEAR, LatencyDistribution, RunResult, Summary, WARRANTY_YEARS};
 use wane_scenario::{Scenario, Sources, WritesPerDay, folder_of};
 
 use super::life::number;
 use super::run::watched;
 use crate::args::theory::{Asked, EstimateArguments};
-use crate::output::{Failure, line, print, print_json, read_scenario};
+use crate::output::{Failure, columns, line, print, print_json, read_scenario};
 use crate::progress::stop_flag;
 use crate::{DONE, INTERRUPTED};
 
@@ -17,7 +17,7 @@ pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<i32, Failure> {
     let Some(scenario) = scenario else {
         return Err(Failure::wrong("estimate needs a scenario, such as `wane estimate scenario.toml`"));
     };
-    let prediction = predict(&scenario).map_err(Failure::wrong)?;
+    let (members, departures) = predict_members(&scenario).map_err(Failure::wrong)?;
     let mut run = None;
     if arguments.run {
         let stop = stop_flag();
@@ -27,12 +27,148 @@ pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<i32, Failure> {
         }
         run = Some(result);
     }
-    if arguments.json {
-        print_json(&as_json(&scenario, &prediction, run.as_ref()))?;
-    } else {
-        print(&words(&scenario, &prediction, run.as_ref()))?;
+    let run = run.as_ref();
+    match (&members[..], &scenario.array) {
+        ([MemberPrediction { prediction: Some(prediction), .. }], None) if arguments.json => {
+            print_json(&as_json(&scenario, prediction, run))?;
+        }
+        ([MemberPrediction { prediction: Some(prediction), .. }], None) => print(&words(&scenario, prediction, run))?,
+        _ if arguments.json => print_json(&array_as_json(&scenario, &members, departures, run))?,
+        _ => print(&array_in_words(&scenario, &members, departures, run))?,
     }
     Ok(DONE)
+}
+
+/// The warnings of an array's drives, each once, and its own.
+fn all_warnings(members: &[MemberPrediction], departures: Vec<String>) -> Vec<String> {
+    let mut all = departures;
+    for warning in members.iter().filter_map(|member| member.prediction.as_ref()).flat_map(|found| &found.warnings) {
+        if !all.contains(warning) {
+            all.push(warning.clone());
+        }
+    }
+    all
+}
+
+/// Drive writes of the host when the first drive ends.
+pub(super) fn first_end(members: &[MemberPrediction]) -> Option<f64> {
+    members.iter().filter_map(|member| member.host_drive_writes).min_by(f64::total_cmp)
+}
+
+/// What a run says of the drive that stood in a place first.
+fn ran(run: &RunResult, place: usize) -> Option<(&ArrayDrive, &Summary)> {
+    let drives = run.summary.array.as_ref()?.drives.iter().zip(&run.drives);
+    drives
+        .filter(|(told, _)| told.place as usize == place && told.came_at == 0.0)
+        .map(|(told, of)| (told, &of.summary))
+        .next()
+}
+
+/// The amplification that a run's drive is compared with: near its end it amplifies more than before.
+fn amplification_of(summary: &Summary, to_its_end: bool) -> Option<f64> {
+    let of = &summary.write_amplification;
+    if to_its_end { of.gc } else { of.last_drive_write.gc }
+}
+
+/// Bytes written on a drive for each byte of the host, in a run.
+fn share_of(run: &RunResult, told: &ArrayDrive) -> Option<f64> {
+    let host =
+        told.ended_at.unwrap_or(run.summary.host.drive_writes) * run.summary.capacity.logical_bytes_initial as f64;
+    (host > 0.0).then(|| told.bytes_written as f64 / host)
+}
+
+fn array_as_json(
+    scenario: &Scenario,
+    members: &[MemberPrediction],
+    departures: Vec<String>,
+    run: Option<&RunResult>,
+) -> Value {
+    let drives = members.iter().map(|member| {
+        let mut drive = json!({ "place": member.place, "written_for_a_byte": member.share });
+        if let Some(found) = &member.prediction {
+            drive["model"] = json!(found.model.name());
+            drive["write_amplification"] = json!({ "gc": found.write_amplification });
+            drive["gc"] = json!({ "valid_pages_per_victim_mean": found.valid_pages_per_victim_mean });
+            drive["drive_writes"] = json!(found.drive_writes);
+            drive["ended_at"] = json!(member.host_drive_writes);
+        }
+        if let Some((run, (told, summary))) = run.and_then(|run| Some((run, ran(run, member.place)?))) {
+            let gc = amplification_of(summary, member.host_drive_writes.is_some());
+            drive["simulated"] = json!({
+                "written_for_a_byte": share_of(run, told),
+                "write_amplification": { "gc": gc },
+                "ended_at": told.ended_at,
+            });
+        }
+        drive
+    });
+    let mut top = json!({
+        "scenario": { "name": scenario.name, "hash": scenario.hash() },
+        "array": { "drives": drives.collect::<Vec<_>>(), "first_death_at": first_end(members) },
+        "warnings": all_warnings(members, departures),
+    });
+    if let Some(run) = run {
+        top["simulated"] = serde_json::to_value(&run.summary).unwrap_or(Value::Null);
+    }
+    top
+}
+
+fn array_in_words(
+    scenario: &Scenario,
+    members: &[MemberPrediction],
+    departures: Vec<String>,
+    run: Option<&RunResult>,
+) -> String {
+    let mut text = String::new();
+    line(&mut text, "scenario", &scenario.name);
+    for warning in all_warnings(members, departures) {
+        line(&mut text, "warning", &warning);
+    }
+    let beside = |model: Option<f64>, run: Option<Option<f64>>| {
+        let told = |value: Option<f64>| value.map_or_else(|| "\u{2013}".to_owned(), |value| format!("{value:.3}"));
+        match run {
+            None => told(model),
+            Some(run) => format!("{} / {}", told(model), told(run)),
+        }
+    };
+    let mut rows = vec![
+        ["drive", "model", "written for a byte", "write amplification", "array writes to end"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for member in members {
+        let ran = run.map(|run| ran(run, member.place).map(|(told, summary)| (run, told, summary)));
+        let found = member.prediction.as_ref();
+        let dies = member.host_drive_writes.is_some();
+        let of = |each: &dyn Fn(&RunResult, &ArrayDrive, &Summary) -> Option<f64>| {
+            ran.as_ref().map(|ran| ran.as_ref().and_then(|(run, told, summary)| each(run, told, summary)))
+        };
+        rows.push(vec![
+            member.place.to_string(),
+            found.map_or("\u{2013}", |found| found.model.name()).to_owned(),
+            beside(Some(member.share), of(&|run, told, _| share_of(run, told))),
+            beside(found.map(|found| found.write_amplification), of(&|_, _, of| amplification_of(of, dies))),
+            beside(member.host_drive_writes, of(&|_, told, _| told.ended_at)),
+        ]);
+    }
+    if first_end(members).is_none() {
+        rows.iter_mut().for_each(|row| row.truncate(4));
+    }
+    text.push_str(&columns(&rows));
+    if let Some(first) = first_end(members) {
+        line(&mut text, "first drive ends", &format!("after {} array writes", number(first)));
+        if let Some(rate) = daily(scenario) {
+            line(&mut text, "years to that", &number(first / rate / DAYS_PER_YEAR));
+        }
+    }
+    if run.is_some() {
+        line(
+            &mut text,
+            "columns",
+            "model / run; amplification of the whole run where a drive ends in the model, or else of its last drive write; a dash: it had none, or did not end",
+        );
+    }
+    text
 }
 
 /// Resolves the scenario from a file, a preset and keys; `None` if none of them is given.
@@ -121,11 +257,7 @@ fn words(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) 
             format!("{:>12}{:>12} {off:>12}", format!("{model:.3}"), format!("{run:.3}")).trim_start(),
         );
     };
-    // Near its end of life a drive amplifies more than before, so a model of a whole life is compared with the whole run.
-    let amplification = summary.and_then(|summary| match prediction.drive_writes {
-        Some(_) => summary.write_amplification.gc,
-        None => summary.write_amplification.last_drive_write.gc,
-    });
+    let amplification = summary.and_then(|summary| amplification_of(summary, prediction.drive_writes.is_some()));
     row("write amplification", prediction.write_amplification, amplification);
     let valid = summary.and_then(|summary| summary.gc.valid_pages_per_victim_mean);
     row("valid pages, victim", prediction.valid_pages_per_victim_mean, valid);

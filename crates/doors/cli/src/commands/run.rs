@@ -189,14 +189,23 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
         }
         scenario.members().iter().try_for_each(check_drive)?;
     }
-    let device = &scenario.device;
     let mut text = still_toml(&scenario.to_toml());
     let _ = writeln!(text, "\n# scenario hash: {}", scenario.hash());
-    if let Some(array) = &scenario.array {
-        text.push_str(&array::described(array));
-        text.push_str(&memory(scenario));
-        return print(&text).map(|()| DONE);
+    text.push_str(&scenario.array.as_ref().map_or_else(|| described(scenario), array::described));
+    text.push_str(&memory(scenario));
+    let seeds = seeds.map(|seeds| (named_seeds(seeds), seeds.len()));
+    let told = dry_run::lines(scenario, cells, seeds) + &timed::clock(scenario);
+    text.push_str(&if scenario.array.is_some() { told.replace("drive write", "array write") } else { told });
+    for warning in scenario.unasked().into_iter().chain(scenario.without_effect()) {
+        let _ = writeln!(text, "# warning: {warning}");
     }
+    print(&text)?;
+    Ok(DONE)
+}
+
+/// What a dry run says of a drive, in comments.
+fn described(scenario: &Scenario) -> String {
+    let (device, mut text) = (&scenario.device, String::new());
     let _ = writeln!(
         text,
         "# geometry: {} flash blocks of {} pages of {}, {} in all; {} firmware blocks, {} of them outside the reserve",
@@ -209,16 +218,7 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
     );
     let _ = writeln!(text, "# logical pages: {} of {}", device.logical_units, device.unit);
     let _ = writeln!(text, "# spare: {}", device.spare_in_words());
-    text.push_str(&parity(scenario));
-    text.push_str(&memory(scenario));
-    let seeds = seeds.map(|seeds| (named_seeds(seeds), seeds.len()));
-    text.push_str(&dry_run::lines(scenario, cells, seeds));
-    text.push_str(&timed::clock(scenario));
-    for warning in scenario.unasked().into_iter().chain(scenario.without_effect()) {
-        let _ = writeln!(text, "# warning: {warning}");
-    }
-    print(&text)?;
-    Ok(DONE)
+    text + &parity(scenario)
 }
 
 /// Refuses a drive that cannot be built. One with gigabytes of maps is not made for a check: its smaller copy has the same parts.

@@ -2,6 +2,8 @@
 
 use wane_scenario::{Scenario, Workload};
 
+use super::load::Touched;
+
 /// Shares of the logical pages, in the steady state of a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Holdings {
@@ -14,13 +16,12 @@ pub(super) struct Holdings {
 }
 
 impl Holdings {
-    /// Of a scenario whose first phase writes this share of the pages, from the first on.
-    pub(super) fn of(scenario: &Scenario, written: f64) -> Self {
-        let before = &scenario.precondition;
-        let filled = if before.sequential_drive_writes > 0 { 1.0 } else { before.fill.get() };
-        // Writes at random over the whole drive miss a page with this chance.
-        let missed = libm::exp(-before.random_drive_writes);
-        let beyond = (1.0 - filled.max(written)) * (1.0 - missed);
+    /// Of a drive that is given a scenario's first phase.
+    pub(super) fn of(scenario: &Scenario, touched: Touched) -> Self {
+        let Touched { written, filled, reachable, before } = touched;
+        // Writes at random over all that can be reached miss a page with this chance.
+        let missed = libm::exp(-before.1);
+        let beyond = (reachable - filled.max(written)).max(0.0) * (1.0 - missed);
         Self {
             written: written * in_use(&scenario.phases[0].workload),
             rest: (filled - written).max(0.0) + beyond,
@@ -39,13 +40,13 @@ impl Holdings {
     }
 
     /// What a reader should know of it.
-    pub(super) fn warnings(self, scenario: &Scenario) -> Vec<String> {
+    pub(super) fn warnings(self, scenario: &Scenario, empty_by: &str) -> Vec<String> {
         const LITTLE: f64 = 1e-3;
         let mut told = Vec::new();
         let empty = 1.0 - self.all();
         if empty > LITTLE {
             told.push(format!(
-                "{:.1} % of the logical pages hold no data (precondition.fill, workload.trim-share): the model takes them as spare space",
+                "{:.1} % of the logical pages hold no data ({empty_by}): the model takes them as spare space",
                 100.0 * empty
             ));
         }

@@ -11,8 +11,8 @@ use super::meta::Areas;
 use super::{Raid, RaidConfig};
 use crate::bits::Bits;
 use crate::code::{Code as _, Coder, XOR};
-use crate::extents::ExtentTable;
-use crate::layout::LayoutError;
+use crate::extents::{ExtentTable, Group};
+use crate::layout::{LayoutError, Portion, Stretch};
 use crate::placement::Site;
 
 impl RaidConfig {
@@ -84,6 +84,38 @@ impl Raid {
         Shape::new(config, sizes, unit).map(|shape| shape.map.capacity())
     }
 
+    /// Where the data and parities of an array on members of these sizes lie, on average over the turns of its parities, and the sectors of the ring on
+    /// each member.
+    ///
+    /// # Errors
+    /// They make none.
+    pub fn stretches_of(
+        config: &RaidConfig,
+        sizes: &[Sectors],
+        unit: Sectors,
+    ) -> Result<(Vec<Stretch>, Sectors), LayoutError> {
+        let Shape { map, areas, .. } = Shape::new(config, sizes, unit)?;
+        let turn = map.parity_columns.len() as f64;
+        // Parities follow each other from the column of the first one on.
+        let is_parity = |first: u64, column: u64| (column + map.width - first) % map.width < map.width - map.data;
+        let parity_of = |column: usize| {
+            let stripes = map.parity_columns.iter().filter(|first| is_parity(**first, column as u64)).count();
+            stripes as f64 / turn
+        };
+        let mut start = Lba(0);
+        let stretch = |group: Group| {
+            let count = Sectors(group.tiles * map.tile * map.stripe_sectors());
+            let range = SectorRange::new(start, count);
+            start = Lba(start.0 + count.0);
+            let columns = group.members.iter().enumerate().map(|(column, member)| {
+                let (parity, data) = (parity_of(column), map.data as f64);
+                Portion { member: usize::from(*member), data: (1.0 - parity) / data, parity: parity / data }
+            });
+            Stretch { range, on: columns.collect() }
+        };
+        Ok((map.table.groups().into_iter().map(stretch).collect(), Sectors(areas.ring * areas.unit)))
+    }
+
     /// Stripes that are zeros on all members, as far as these know it without being read. A write of a part of another stripe that holds nothing
     /// writes zeros to the rest of it, or what members held before would become a part of the array.
     pub(super) fn stripes_of_zeros(&self) -> Bits {
@@ -113,5 +145,68 @@ impl Raid {
             }
         }
         zeroed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DIRECT, Following, UNEQUAL};
+
+    fn config(code: &'static dyn crate::code::Code, width: usize, parity_shares: Vec<u32>) -> RaidConfig {
+        RaidConfig {
+            code,
+            width,
+            chunk: Sectors(16),
+            slot: Sectors(160),
+            placement: &UNEQUAL,
+            parity_shares,
+            path: &DIRECT,
+            journal: Journal::None,
+            ring: Sectors(512),
+            write_mostly: Vec::new(),
+            read_around: None,
+            following: Following::Never,
+            rebuild_rate: 1,
+            scrub_every: None,
+            uuid: 1,
+        }
+    }
+
+    /// Stretches count what the map says of each stripe.
+    #[test]
+    fn stretches_are_where_stripes_lie() {
+        for (config, sizes) in [
+            (config(&XOR, 5, Vec::new()), vec![40_000; 5]),
+            (config(&XOR, 5, vec![40, 15, 15, 15, 15]), vec![40_000; 5]),
+            (config(&crate::code::PQ, 4, Vec::new()), vec![40_000, 40_000, 80_000, 20_000, 60_000]),
+            (config(&crate::code::COPIES_2, 4, Vec::new()), vec![40_000, 40_000, 80_000, 20_000, 60_000]),
+        ] {
+            let sizes: Vec<Sectors> = sizes.into_iter().map(Sectors).collect();
+            let map = Shape::new(&config, &sizes, Sectors(8)).unwrap().map;
+            let (stretches, ring) = Raid::stretches_of(&config, &sizes, Sectors(8)).unwrap();
+            let end = stretches.iter().fold(0, |end, stretch| {
+                assert_eq!(stretch.range.start.0, end, "one after the other");
+                end + stretch.range.count.0
+            });
+            assert!(end == map.capacity().0 && ring >= Sectors(512), "{end} {ring:?}");
+            for member in 0..sizes.len() {
+                let portions =
+                    || stretches.iter().flat_map(|of| of.on.iter().map(move |on| (of.range.count.0 as f64, on)));
+                let own = || portions().filter(|(_, on)| on.member == member);
+                let told = own().fold((0.0, 0.0), |sum, (of, on)| (sum.0 + of * on.data, sum.1 + of * on.parity));
+                let chunks = |from: u64, to: u64| {
+                    let on = |stripe| (from..to).filter(|at| map.member(stripe, *at as usize) == member).count() as u64;
+                    ((0..map.stripes()).map(on).sum::<u64>() * map.chunk) as f64
+                };
+                let counted = (chunks(0, map.data), chunks(map.data, map.width));
+                // Uneven turns end within a tile.
+                let most = 16.0 * 20.0;
+                let is_near = |one: f64, other: f64| {
+                    (one - other).abs() <= if config.parity_shares.is_empty() { 1e-6 * one } else { most }
+                };
+                assert!(is_near(counted.0, told.0) && is_near(counted.1, told.1), "{member}: {counted:?} {told:?}");
+            }
+        }
     }
 }

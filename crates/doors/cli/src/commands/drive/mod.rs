@@ -123,7 +123,11 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
         tell(&format!("wane: {told}"));
     }
     // Keys that have an effect only with a clock may get one from `drive probe`.
-    let of_clock = |told: &str| told.starts_with("time.") || told.starts_with("drive.timing ");
+    let of_clock = |told: &str| {
+        told.starts_with("time.")
+            || told.starts_with("drive.timing ")
+            || told.starts_with("array.") && told.contains("the run is untimed")
+    };
     for told in scenario.without_effect().iter().filter(|told| !of_clock(told)) {
         tell(&format!("wane: {told}"));
     }
