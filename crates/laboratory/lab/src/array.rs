@@ -346,7 +346,8 @@ impl Lanes {
         let Some((finished, used)) = finished else { return };
         lane.told.life_used = used;
         lane.told.erase_count_mean = finished.wear.quantiles().mean;
-        lane.told.bytes_written = finished.counters.host_bytes_written(lane.scenario.device.unit.0);
+        let unit = lane.scenario.device.unit.0;
+        lane.told.bytes_written = finished.counters.host_bytes_written(unit) + finished.predicted_units * unit;
         lane.finished = Some(finished);
     }
 

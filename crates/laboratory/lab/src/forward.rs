@@ -155,7 +155,7 @@ pub(crate) struct Start {
     counters: Counters,
     /// Of each drive, what it counted, and the erases of its blocks.
     drives: Vec<(Counters, Vec<u32>)>,
-    standing: usize,
+    pub(crate) standing: usize,
     /// Host units of the life.
     pub(crate) lived: u64,
 }
@@ -212,8 +212,7 @@ impl Forward {
                     }
                 }
                 Next::Predict(ahead) if run.is_array() => {
-                    // None spans the retirement of a block, and with it a death, a rebuild or what a member demands: then all is simulated.
-                    let ahead = self.bounded(run, ahead, 0.0);
+                    let ahead = self.bounded(run, ahead, spare_share(run));
                     if ahead >= LEAST {
                         self.predict(run, ahead, Self::units_left(run), watch.stop)?;
                     }
@@ -331,7 +330,7 @@ impl Forward {
             self.schedule.simulated();
         }
         let Next::Predict(ahead) = self.schedule.decide() else { return Ok(false) };
-        let ahead = self.bounded(run, ahead.min(most as f64 / self.period), SPARE_SHARE);
+        let ahead = self.bounded(run, ahead.min(most as f64 / self.period), spare_share(run));
         if ahead < LEAST {
             return Ok(false);
         }
@@ -438,8 +437,7 @@ impl Forward {
             let drift = detector.drift();
             let ahead = if drift > 0.0 { pace.min(DRIFT_MOST / drift) } else { pace };
             // One period is left to judge the prediction.
-            let ahead =
-                self.bounded(run, ahead.min(self.left(run) - 1.0), if run.is_array() { 0.0 } else { SPARE_SHARE });
+            let ahead = self.bounded(run, ahead.min(self.left(run) - 1.0), spare_share(run));
             pace = (pace * FASTER).clamp(start.min(1.0), most);
             if ahead >= LEAST {
                 saved = Some(Box::new(Saved {
@@ -492,6 +490,12 @@ impl Forward {
         self.told.factor_reached = (simulated + predicted) as f64 / (simulated as f64 * paid).max(1.0);
         self.told
     }
+}
+
+/// Share of the spare blocks that one prediction may wear out. Of an array none spans the retirement of a block, and with it a death, a rebuild or what a
+/// member demands: then all is simulated.
+fn spare_share(run: &Run) -> f64 {
+    if run.is_array() { 0.0 } else { SPARE_SHARE }
 }
 
 /// See [`Forward::bounded`].

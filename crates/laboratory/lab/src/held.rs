@@ -13,7 +13,7 @@ use wane_ftl::{Fate, Recovery};
 use wane_raid::as_array;
 use wane_results::{Counters, EXTRAPOLATED, EndCause, EndReason, Inputs, RunResult, WearSnapshot, Window};
 use wane_scenario::Scenario;
-use wane_ssd::Drive;
+use wane_ssd::{Drive, Predicted};
 use wane_units::{BlockId, Nanos, Sectors};
 
 use crate::array::{Assembly, Drives};
@@ -163,6 +163,9 @@ impl Held {
             return Err(KeptError::FastForward);
         }
         workload(scenario)?;
+        if scenario.file_system.is_some() {
+            return Err(build::PlanError::UnderFiles.into());
+        }
         let drives = scenario.array.as_ref();
         let drives = drives.map(|spec| Drives::new(scenario.seed, spec.clone(), overrides.clone()));
         let run = match &drives {
@@ -277,14 +280,33 @@ impl Held {
         if self.focus.is_some() {
             let drive = self.drive();
             let filled = self.counters().host_units_filled(u64::from(drive.unit_bytes()));
-            return filled as f64 / f64::from(drive.logical_initial());
+            return (filled + drive.predicted().host_units) as f64 / f64::from(drive.logical_initial());
         }
         self.run.lived() as f64 / f64::from(self.pages_when_new())
     }
 
     /// Of these, drive writes that were predicted instead of simulated.
     pub fn drive_writes_predicted(&self) -> f64 {
-        self.drive().predicted().host_units as f64 / f64::from(self.drive().logical_initial())
+        let all = if self.is_array() && self.focus.is_none() {
+            self.pages_when_new()
+        } else {
+            self.drive().logical_initial()
+        };
+        self.predicted().host_units as f64 / f64::from(all)
+    }
+
+    /// What was predicted instead of simulated; of an array without a drive in focus, in its units.
+    pub fn predicted(&self) -> Predicted {
+        if !self.is_array() || self.focus.is_some() {
+            return self.drive().predicted();
+        }
+        // Drives that went take theirs with them, and the array has it all.
+        let (host_units, bytes) = self.run.predicted_of_array();
+        Predicted {
+            host_units,
+            programmed_units: bytes / u64::from(self.unit_bytes()),
+            erases: self.drives().into_iter().map(|(_, drive)| drive.predicted().erases).sum(),
+        }
     }
 
     /// Days of service; of an array without a drive in focus, those of the array, whose drives may be younger.
@@ -702,7 +724,7 @@ fn step(
     let progress = run.advance(Budget::units(units), &mut Watch { step: &mut |_| {}, stop: &Arc::default() })?;
     if progress != Progress::Over
         && let Some(ahead) = forward
-        && ahead.look(run, goal)?
+        && ahead.look(run, goal, drives.as_deref())?
     {
         return Ok(Progress::Over);
     }

@@ -70,8 +70,8 @@ pub(crate) struct Host {
     unit: Sectors,
     /// Units of the device when it was new.
     when_new: u32,
-    /// Units that were predicted instead of written. One drive keeps them itself.
-    predicted: u64,
+    /// Units that were predicted instead of written, and bytes of flash that were predicted to be programmed for them. One drive keeps them itself.
+    predicted: (u64, u64),
     /// The sectors of the present batch.
     extents: Vec<SectorRange>,
     /// What the last batch of reads found lost.
@@ -99,7 +99,7 @@ impl Host {
     }
 
     const fn on(device: Below, addresses: Addresses, unit: Sectors, when_new: u32) -> Self {
-        Self { device, addresses, unit, when_new, predicted: 0, extents: Vec::new(), unread: Vec::new() }
+        Self { device, addresses, unit, when_new, predicted: (0, 0), extents: Vec::new(), unread: Vec::new() }
     }
 
     /// Makes the host of a stack of devices, which has `when_new` units of `unit` sectors when it is new.
@@ -127,24 +127,41 @@ impl Host {
     /// # Errors
     /// A drive refuses, and nothing of it changes.
     pub(crate) fn project(&mut self, units: u64, projections: &[Projection<'_>]) -> Result<(), ProjectionError> {
-        let (mut next, mut refused) = (projections.iter(), None);
+        let (mut next, mut refused, mut programmed) = (projections.iter(), None, 0);
         self.each_drive(&mut |drive| {
             if drive.end_of_life().is_none()
                 && let Some(projection) = next.next()
             {
+                programmed += projection.programmed_units * u64::from(drive.unit_bytes());
                 match drive.project_wear(projection) {
                     Ok(outcome) => drive.settle_alone(outcome),
                     Err(error) => refused = refused.take().or(Some(error)),
                 }
             }
         });
-        self.predicted += units;
+        self.predicted.0 += units;
+        self.predicted.1 += programmed;
         refused.map_or(Ok(()), Err)
     }
 
     /// Whether it stands on one drive, and no file system or array between.
     pub(crate) fn is_alone(&self) -> bool {
         self.is_bare() || self.space().is_some()
+    }
+
+    /// Whether it stands on an array.
+    pub(crate) fn is_array(&self) -> bool {
+        self.device.only().is_none()
+    }
+
+    /// Units of an array that were predicted instead of written, and bytes of flash that were predicted to be programmed for them.
+    pub(crate) const fn predicted(&self) -> (u64, u64) {
+        self.predicted
+    }
+
+    /// The same, to be changed.
+    pub(crate) const fn predicted_mut(&mut self) -> &mut (u64, u64) {
+        &mut self.predicted
     }
 
     /// Whether the device takes writes.
@@ -157,12 +174,12 @@ impl Host {
 
     /// The time of the array, if it stands on one whose time is kept.
     pub(crate) fn array_time(&self) -> Option<&Queued> {
-        self.device.queued().filter(|queued| queued.keeps_time() && self.device.only().is_none())
+        self.device.queued().filter(|queued| queued.keeps_time() && self.is_array())
     }
 
     /// The same, to be changed.
     pub(crate) fn array_time_mut(&mut self) -> Option<&mut Queued> {
-        let is_array = self.device.only().is_none();
+        let is_array = self.is_array();
         self.device.queued_mut().filter(|queued| queued.keeps_time() && is_array)
     }
 
@@ -553,7 +570,7 @@ impl Host {
 
 impl Recorded for Host {
     fn predicted_units(&self) -> u64 {
-        self.device.only().map_or(self.predicted, |drive| drive.predicted().host_units)
+        self.device.only().map_or(self.predicted.0, |drive| drive.predicted().host_units)
     }
 
     #[inline]

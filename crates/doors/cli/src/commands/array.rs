@@ -128,11 +128,19 @@ pub(super) fn in_words(result: &RunResult) -> Option<String> {
     for drive in &array.drives {
         line(&drive.run.replace('-', " "), of_drive(drive));
     }
-    text += &list_times(result, array);
+    if let Some(forward) = &summary.fast_forward {
+        super::super::output::line(&mut text, "fast-forward", &of_array(report::forward_in_words(forward)));
+    }
+    text += &of_array(list_times(result, array));
     text += &answers(summary);
     text += &list_forecast(array);
     super::super::output::line(&mut text, "speed", &format!("{:.1} s", summary.run.wall_seconds));
     Some(text)
+}
+
+/// A text on drives, as one on an array.
+fn of_array(text: String) -> String {
+    text.replace("drive write", "array write").replace("the drive died", "the array ended")
 }
 
 /// The larger drive that a drive of a run stood for by `--scale`; `None` if it stood for itself.

@@ -59,7 +59,8 @@ impl Member {
             let sum: u64 = counts.iter().map(|erases| u64::from(*erases)).sum();
             OfMember {
                 retired_blocks: drive.retired_blocks(),
-                bytes_written: counted.host_bytes_written(u64::from(drive.unit_bytes())),
+                bytes_written: counted.host_bytes_written(u64::from(drive.unit_bytes()))
+                    + drive.predicted().host_units * u64::from(drive.unit_bytes()),
                 uncorrectable_reads: counted.host_reads_uncorrectable,
                 erases: (sum as f64 / counts.len().max(1) as f64, counts.iter().copied().max().unwrap_or(0)),
             }

@@ -203,6 +203,11 @@ impl Drives {
         settings.replace_at.map(|share| share.get()).filter(|_| self.replaced < settings.replacements)
     }
 
+    /// Drives that were put in so far.
+    pub(crate) const fn made(&self) -> u32 {
+        self.made
+    }
+
     /// Whether the drive of a place is known to have died.
     pub(crate) fn is_dead(&self, place: usize) -> bool {
         self.dead[place]
@@ -315,8 +320,13 @@ impl Drives {
         Ok(())
     }
 
-    /// Archives which drives stand where. Those that are read may be others than stood there.
-    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+    /// Archives which drives stand where, and what was predicted of the array. Those that are read may be others than stood
+    /// there.
+    pub(crate) fn archive(
+        &mut self,
+        archive: &mut dyn Archive,
+        predicted: &mut (u64, u64),
+    ) -> Result<(), ArchiveError> {
         archive.same("drives.places", &self.numbers.len())?;
         archive.field("drives.numbers", &mut self.numbers)?;
         archive.field("drives.made", &mut self.made)?;
@@ -325,7 +335,9 @@ impl Drives {
             archive.field("drives.spared", &mut self.spared)?;
         }
         archive.field("drives.dead", &mut self.dead)?;
-        archive.field("drives.day", &mut self.day)?;
+        let mut lived = (self.day, predicted.0, predicted.1);
+        archive.grown_by(2, "drives.day", &mut lived)?;
+        (self.day, *predicted) = (lived.0, (lived.1, lived.2));
         for zero in &mut self.zero {
             let mut values: Vec<u64> = zero.values().collect();
             archive.list("drives.zero", &mut values)?;

@@ -223,7 +223,7 @@ impl Held {
     /// Archives which drives stand in the array. Those that are read stand there then.
     pub(super) fn archive_drives(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         let Some(drives) = &mut self.drives else { return Ok(()) };
-        drives.archive(archive)?;
+        drives.archive(archive, self.run.predicted_of_array_mut())?;
         if archive.is_reading() {
             let array = drives.assemble(Assembly::Read).map_err(|error| ArchiveError::Unsaved(error.to_string()))?;
             self.run.set_stack(array);

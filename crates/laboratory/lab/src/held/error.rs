@@ -44,9 +44,6 @@ pub enum KeptError {
         "[fast-forward] belongs to a run; a drive that is kept is fast-forwarded when it is aged (--fast-forward FACTOR), so leave the table out"
     )]
     FastForward,
-    /// The life of an array should be predicted.
-    #[error("--fast-forward: predicts the erases of one drive; an array is aged as it is")]
-    ForwardArray,
     /// Its life cannot be predicted.
     #[error(transparent)]
     Forward(#[from] ForwardError),

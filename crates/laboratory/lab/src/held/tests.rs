@@ -192,6 +192,58 @@ fn a_fast_forwarded_drive_wears_as_one_that_is_simulated() {
     }
 }
 
+/// Each drive of an array is predicted from its own periods. What comes when one dies or is replaced is simulated, and what was predicted is kept with it.
+#[test]
+fn a_fast_forwarded_array_wears_as_one_that_is_simulated() {
+    let drive = "[drive]\npreset = \"tiny\"\nendurance = 400\n";
+    let end = "[workload]\npattern = \"hot-cold\"\n[until]\nend-of-life = true\n";
+    for array in [
+        "[array]\nlayout = \"mirror\"\n[[array.member]]\n[[array.member]]\ndrive.initial.erase-count = 100\n",
+        "[array]\nlayout = \"raid\"\nchunk = \"16 KiB\"\n[[array.member]]\ncount = 4\n",
+        "[array]\nlayout = \"mirror\"\nreplace-at = \"50 %\"\n[[array.member]]\n[[array.member]]\ndrive.initial.erase-count = 100\n",
+    ] {
+        let text = format!("{drive}{array}{end}");
+        let lived = |factor: Option<f64>, target: Target| {
+            let mut held = held(&text);
+            precondition(&mut held);
+            held.fast_forward(factor).unwrap();
+            let reached = held.age(target, WrittenBytes::Stay, &Arc::default(), &mut |_| true).unwrap();
+            held.check().unwrap();
+            (held, reached)
+        };
+        let used = |held: &Held| -> Vec<Option<f64>> { held.members().iter().map(|facts| facts.life_used).collect() };
+        let target = Target::DriveWrites(10.0);
+        let (simulated, forwarded) = (lived(None, target).0, lived(Some(8.0), target).0);
+        assert_eq!((forwarded.drive_writes(), simulated.drive_writes_predicted()), (10.0, 0.0));
+        let predicted = forwarded.drive_writes_predicted();
+        assert!((2.0..=8.0).contains(&predicted), "{array}: {predicted} of 10 array writes");
+        for (one, other) in used(&simulated).into_iter().zip(used(&forwarded)) {
+            assert!(
+                (one.unwrap() - other.unwrap()).abs() < 0.02,
+                "{array}: {:?} {:?}",
+                used(&simulated),
+                used(&forwarded)
+            );
+        }
+        // The first death, or the end of the array.
+        let (dead, reached) = lived(Some(8.0), Target::EndOfLife);
+        let lasted = lived(None, Target::EndOfLife).0.drive_writes();
+        assert!(
+            matches!(reached, Reached::Died(_)) && dead.drive_writes_predicted() > 0.1 * lasted,
+            "{array}: {reached:?}"
+        );
+        assert!((dead.drive_writes() / lasted - 1.0).abs() < 0.05, "{array}: {} of {lasted}", dead.drive_writes());
+        // It is kept with what was predicted.
+        let mut again = held(&text);
+        let mut forwarded = forwarded;
+        let mut writer = wane_archive::Writer::new(Vec::new()).unwrap();
+        forwarded.archive(&mut writer).unwrap();
+        let bytes = writer.finish().unwrap();
+        again.archive(&mut wane_archive::Reader::new(&bytes[..]).unwrap()).unwrap();
+        assert_eq!((again.drive_writes(), again.drive_writes_predicted()), (10.0, predicted));
+    }
+}
+
 #[test]
 fn a_fast_forwarded_drive_survives_a_power_cut_and_goes_on() {
     let mut held = held(SERVED);

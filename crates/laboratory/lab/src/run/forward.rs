@@ -22,8 +22,8 @@ impl Run {
     }
 
     /// Whether it is the run of an array.
-    pub(crate) const fn is_array(&self) -> bool {
-        self.lanes.is_some()
+    pub(crate) fn is_array(&self) -> bool {
+        self.host.is_array()
     }
 
     /// Host units of the device when it was new.
@@ -38,7 +38,7 @@ impl Run {
 
     /// The drives that take writes, each with what it counted.
     pub(crate) fn counted(&self) -> Vec<(Counters, &Drive)> {
-        if self.lanes.is_none() {
+        if !self.is_array() {
             return vec![(self.counters(), self.host.drive())];
         }
         let under_files = self.host.files().is_some();
@@ -46,9 +46,9 @@ impl Run {
         drives.map(|drive| (Member { drive, under_files }.counters(), drive)).collect()
     }
 
-    /// A number that is another one once another drive stands in the array, or one takes no more writes.
+    /// A number that is another one once another drive stands in the array, or one takes no more writes. Of a kept array it counts those that take some.
     pub(crate) fn standing(&self) -> usize {
-        self.lanes.as_ref().map_or(0, |lanes| lanes.changes())
+        self.lanes.as_ref().map_or_else(|| self.counted().len(), |lanes| lanes.changes())
     }
 
     /// Share of its rated wear at which a drive of an array is replaced; `None` if none is.
@@ -89,17 +89,22 @@ impl Run {
         self.record.predicted(&self.host)
     }
 
-    /// Lets the drive come to rest, and checks that it takes predicted wear.
+    /// Lets the drives come to rest, and checks that they take predicted wear.
     ///
     /// # Errors
-    /// It does not.
+    /// One does not.
     pub(crate) fn check_projection(&mut self) -> Result<(), ProjectionError> {
-        self.host.drive_mut().come_to_rest();
-        let erase_counts = self.host.drive().superblock_erase_counts().to_vec();
-        let worn = wane_ftl::Worn::AtNextErase;
-        let nothing =
-            Projection { erase_counts: &erase_counts, by_wear_leveling: 0.0, worn, host_units: 0, programmed_units: 0 };
-        self.host.drive_mut().project_wear(&nothing).map(drop)
+        let mut checked = Ok(());
+        self.host.each_drive(&mut |drive| {
+            drive.come_to_rest();
+            let erase_counts = drive.superblock_erase_counts().to_vec();
+            let (erase_counts, worn) = (&erase_counts[..], wane_ftl::Worn::AtNextErase);
+            let nothing = Projection { erase_counts, by_wear_leveling: 0.0, worn, host_units: 0, programmed_units: 0 };
+            if checked.is_ok() && drive.end_of_life().is_none() {
+                checked = drive.project_wear(&nothing).map(drop);
+            }
+        });
+        checked
     }
 
     /// Applies predicted wear of `units` host units, in the order of [`Run::counted`]. The run may be over then, since the drive may die. What drives of

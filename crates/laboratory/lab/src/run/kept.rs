@@ -34,6 +34,16 @@ impl Run {
         self.host.set_stack(array);
     }
 
+    /// See [`Host::predicted`].
+    pub(crate) const fn predicted_of_array(&self) -> (u64, u64) {
+        self.host.predicted()
+    }
+
+    /// See [`Host::predicted_mut`].
+    pub(crate) const fn predicted_of_array_mut(&mut self) -> &mut (u64, u64) {
+        self.host.predicted_mut()
+    }
+
     /// What it stands on.
     pub(crate) fn device(&self) -> &dyn Living {
         self.host.living()

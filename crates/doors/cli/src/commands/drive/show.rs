@@ -263,7 +263,7 @@ struct Traffic {
 
 impl Traffic {
     fn of(kept: &Kept) -> Self {
-        let (counters, predicted) = (kept.counters(), kept.drive().predicted());
+        let (counters, predicted) = (kept.counters(), kept.predicted());
         let unit = match kept.focus() {
             Some(_) => u64::from(kept.drive().unit_bytes()),
             None => u64::from(kept.unit_bytes()),

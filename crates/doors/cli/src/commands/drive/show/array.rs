@@ -97,9 +97,10 @@ pub(super) fn drives(kept: &Kept) -> Vec<OfDrive> {
             life_used: member.life_used,
             erases_mean: drive.map(erases),
             blocks_retired: drive.map(Drive::retired_blocks),
-            bytes_written: drive
-                .zip(kept.counters_of(member.place))
-                .map(|(drive, counted)| counted.host_bytes_written(u64::from(drive.unit_bytes()))),
+            bytes_written: drive.zip(kept.counters_of(member.place)).map(|(drive, counted)| {
+                let unit = u64::from(drive.unit_bytes());
+                counted.host_bytes_written(unit) + drive.predicted().host_units * unit
+            }),
             uncorrectable_reads: drive.map(|drive| drive.counters().host_reads_uncorrectable),
         }
     };
