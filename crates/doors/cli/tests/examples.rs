@@ -10,7 +10,7 @@ use assert_cmd::Command;
 const TRACE: &str = "pgbench-ext4.iolog.zst";
 
 /// Each scenario, the settings that make it small, and how it then ends.
-const SMALL: [(&str, &[&str], &str); 19] = [
+const SMALL: [(&str, &[&str], &str); 20] = [
     (
         "aging",
         &["until.drive-writes=3", "probe.at-drive-writes=[0, 1, 2, 3]", "probe.until.requests=500"],
@@ -37,6 +37,11 @@ const SMALL: [(&str, &[&str], &str); 19] = [
     ("scrub", &["until.requests=2000"], "requests"),
     ("shrink", &["drive.endurance=5"], "end-of-life"),
     ("spares", &["drive.blocks-per-plane=128", "until.requests=1000"], "requests"),
+    (
+        "stack",
+        &["until.drive-writes=0.2", "probe.at-drive-writes=[0, 0.1]", "probe.until.requests=200"],
+        "drive-writes",
+    ),
     ("trim", &["until.drive-writes=0.2"], "drive-writes"),
     ("twice-speed", &["until.requests=2000"], "requests"),
     ("until-it-dies", &["drive.endurance=5"], "end-of-life"),

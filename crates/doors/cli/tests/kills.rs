@@ -72,3 +72,76 @@ fn readers_and_writers_that_are_killed_at_once_leave_the_one_write_or_the_other(
     let parts: Vec<_> = files.filter(|name| name.to_string_lossy().ends_with(".part")).collect();
     assert!(parts.is_empty(), "the next command takes away what killed writers leave: {parts:?}");
 }
+
+/// A sweep of whole stacks, small: a file system on a RAID-5 of old drives, with probes, two codes and two seeds.
+const STACKS: &str = "run stack.toml --sweep array.code=xor,pq --seeds 2 --quiet --set until.drive-writes=0.3 --set probe.at-drive-writes=[0,0.1,0.2] \
+                      --set probe.until.requests=400";
+
+/// The files of a sweep's folder with what does not depend on the clock on the wall.
+fn results(folder: &Path) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = entry.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if name.ends_with("summary.json") {
+                let mut summary: serde_json::Value = serde_json::from_slice(&fs::read(entry).unwrap()).unwrap();
+                summary.as_object_mut().unwrap().remove("run");
+                all.push((name, summary.to_string()));
+            } else if ["csv", "json", "toml"].iter().any(|kind| name.ends_with(kind))
+                && !name.ends_with("manifest.json")
+            {
+                all.push((name, fs::read_to_string(entry).unwrap()));
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+/// Runs of a sweep that are written.
+fn summaries(folder: &Path) -> usize {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    entries
+        .map(|entry| entry.unwrap().path())
+        // Drives of an array have their own.
+        .filter(|path| !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("drive-")))
+        .map(|path| if path.is_dir() { summaries(&path) } else { usize::from(path.ends_with("summary.json")) })
+        .sum()
+}
+
+#[test]
+fn a_sweep_of_stacks_that_is_killed_goes_on_and_ends_as_one_that_is_not() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/scenarios/stack.toml");
+    fs::copy(scenario, folder.join("stack.toml")).unwrap();
+    let sweep = |out: &str| {
+        let words = STACKS.split_whitespace().chain(["--out", out]);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+        command.args(words).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    assert!(sweep("whole").wait().unwrap().success());
+    for finished in 0..3 {
+        let mut child = sweep("killed");
+        // It is killed once so many runs are written, in the midst of the others.
+        for _ in 0..6000 {
+            if summaries(&folder.join("killed")) >= finished || child.try_wait().unwrap().is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        child.kill().unwrap();
+        assert!(!child.wait().unwrap().success(), "it is killed before its end");
+    }
+    assert!(sweep("killed").wait().unwrap().success());
+    let (whole, killed) = (results(&folder.join("whole")), results(&folder.join("killed")));
+    assert!(whole.len() > 4 * 10, "{} files", whole.len());
+    for (one, other) in whole.iter().zip(&killed) {
+        assert_eq!(one, other);
+    }
+    assert_eq!(whole.len(), killed.len());
+}

@@ -26,7 +26,7 @@ requests = 1
 ";
 
 /// Name, settings on top, requests.
-const CASES: [(&str, &[&str], u64); 7] = [
+const CASES: [(&str, &[&str], u64); 9] = [
     ("event-reads", &["workload.read-share=1"], 8_000_000),
     ("event-writes", &[], 4_000_000),
     ("event-mixed-priority", &["time.order='priority'", "time.gc='preemptible'", "workload.read-share=0.7"], 4_000_000),
@@ -42,6 +42,13 @@ const CASES: [(&str, &[&str], u64); 7] = [
             "drive.ecc.strength=75",
             "drive.initial.erase-count=5000",
         ],
+        1_000_000,
+    ),
+    // Five of these drives: operations of all of them a second, to be held against those of one.
+    ("stripe-reads", &["array.layout='stripe'", "array.member=[{ count = 5 }]", "workload.read-share=1"], 4_000_000),
+    (
+        "raid-mixed",
+        &["array.layout='raid'", "array.journal='none'", "array.member=[{ count = 5 }]", "workload.read-share=0.7"],
         1_000_000,
     ),
 ];

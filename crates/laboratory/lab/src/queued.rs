@@ -459,3 +459,23 @@ fn joined(extents: &[SectorRange]) -> Vec<SectorRange> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use wane_blockdev::{Delay, Delays, Ram};
+    use wane_testkit::conformance;
+    use wane_units::Nanos;
+
+    use super::*;
+
+    fn memory() -> Box<dyn Living> {
+        Box::new(Delay::new(Ram::new(Sectors(4096)), Delays::all(Nanos(2_000))))
+    }
+
+    /// Until it keeps time it hands on all that comes. From then on it answers at once, which no block device may.
+    #[test]
+    fn a_device_whose_time_is_not_kept_yet_is_one_below_a_layer() {
+        conformance::layer("time that is not kept", &|device| Box::new(Queued::new(device)));
+        conformance::living_device("time that is not kept", &|| Box::new(Queued::new(memory())), true, 24);
+    }
+}
