@@ -1039,10 +1039,6 @@ fn what_an_array_or_a_drive_of_it_does_not_do_is_refused_in_a_sentence() {
         ("scrub s.wane", "s.wane: the array is no mirror".to_owned()),
         ("scrub d.wane", "d.wane: is one drive and no array".to_owned()),
         ("show d.wane/0", "d.wane: is one drive and no array".to_owned()),
-        (
-            "age m.wane --until end-of-life --fast-forward 8",
-            "--fast-forward: predicts the erases of one drive".to_owned(),
-        ),
         ("create m.wane/2 --preset tiny", "m.wane/2: lies in the drive's own folder".to_owned()),
     ] {
         let (code, out, err) = drive(folder, words);

@@ -201,7 +201,7 @@ fn keys_of_other_layouts_are_told_to_have_no_effect() {
     let of = |set: &[&str]| resolve(MIRROR, set).expect("an array").without_effect();
     assert!(of(&["array.copies=3", "time.scheduler=event", "array.rebuild-rate=10MB/s"]).is_empty());
     let untimed =
-        of(&["array.layout=raid", "array.rebuild-rate=10MB/s", "array.scrub-every=1d", "array.read-around=1s"]);
+        of(&["array.layout=raid", "array.rebuild-rate=10MB/s", "array.scrub-every=30days", "array.read-around=1s"]);
     assert_eq!(
         untimed,
         ["rebuild-rate", "scrub-every", "read-around"]

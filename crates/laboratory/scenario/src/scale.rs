@@ -103,8 +103,8 @@ impl Scenario {
         self.on(shape)
     }
 
-    /// The same file system, on a smaller drive or array, with its files in proportion to what it has for them. Its segments are as many, or as large if
-    /// the scenario says how large they are.
+    /// The same file system, on a smaller drive or array, with its files in proportion to what it has for them. Its segments are those of a file
+    /// system of its size, or as large as the scenario says.
     fn files_scaled(&self, files: &FileSystemSpec, scale: Scale) -> Result<Self, String> {
         let mut scaled = Self { file_system: None, ..self.clone() }.scaled(scale)?;
         let device = scaled.host_device();
@@ -601,16 +601,15 @@ mod tests {
             };
             let ((was, before), (is, after)) = (of(&large), of(&scaled));
             assert!(is < was / 10.0 && (after / before - 1.0).abs() < 0.05, "{is} of {was}, {after} for {before}");
-            let segments = |scenario: &Scenario| {
-                scenario.host_device().logical_bytes() / scenario.file_system.as_ref().unwrap().segment.0
-            };
-            assert!((1024..4096).contains(&segments(&scaled)), "{}", segments(&scaled));
+            let segment = |scenario: &Scenario| scenario.file_system.as_ref().unwrap().segment;
+            assert_eq!((segment(&large), segment(&scaled)), (Bytes(2 << 20), Bytes(2 << 20)), "the largest by default");
             let again = scenario(&scaled.to_toml());
             assert_eq!((again.hash(), &again), (scaled.hash(), &scaled));
         }
         let few =
-            scenario(&format!("{LARGE}[file-system]\nfiles = 60_000\nsegment = '32 MiB'\n[until]\nrequests = 1\n"));
-        let refused = few.scaled(Scale::Ratio(0.01)).map(|_| ()).unwrap_err();
+            "logical-capacity = '64 GiB'\npages-per-block = 16\n[file-system]\nfiles = 60_000\nsegment = '2 MiB'\n";
+        let few = scenario(&format!("{LARGE}{few}[until]\nrequests = 1\n"));
+        let refused = few.scaled(Scale::Auto).map(|_| ()).unwrap_err();
         assert!(refused.contains("makes a file system that cannot be: file-system"), "{refused}");
     }
 
