@@ -156,9 +156,12 @@ fn tabulate_answers(array: &ArrayFigures) -> String {
     )
 }
 
+/// Places of drives, each with the share of the host's time that waited for it last.
+type Waits = Vec<(u32, f64)>;
+
 /// For which drives the hosts of several arrays waited last, at each age: the mean over the seeds. Nothing where no time was kept, or of drives alone.
 pub(super) fn tabulate_waits(groups: &[Group<'_>], groups_max: usize) -> String {
-    let mut rows: Vec<(String, Vec<Vec<(u32, f64)>>)> = Vec::new();
+    let mut rows: Vec<(String, Vec<Waits>)> = Vec::new();
     for group in groups.iter().take(groups_max) {
         let arrays: Vec<&ArrayFigures> = group.runs.iter().filter_map(|run| run.summary.array.as_ref()).collect();
         let ages = arrays.iter().map(|array| array.probes.len()).max().unwrap_or(0);
@@ -181,10 +184,9 @@ pub(super) fn tabulate_waits(groups: &[Group<'_>], groups_max: usize) -> String 
     rows.retain(|(_, seeds)| seeds.iter().any(|waits| waits.len() > 1));
     let places = rows.iter().flat_map(|(_, seeds)| seeds.iter().flatten()).map(|(place, _)| place + 1).max();
     let Some(places) = places else { return String::new() };
-    let cell = |seeds: &[Vec<(u32, f64)>], place: u32| {
+    let cell = |seeds: &[Waits], place: u32| {
         // Several drives stood there, one after the other.
-        let of_seed =
-            |waits: &Vec<(u32, f64)>| waits.iter().filter(|(at, _)| *at == place).map(|(_, share)| share).sum::<f64>();
+        let of_seed = |waits: &Waits| waits.iter().filter(|(at, _)| *at == place).map(|(_, share)| share).sum::<f64>();
         let mean = seeds.iter().map(of_seed).sum::<f64>() / seeds.len() as f64;
         format!("{:.1}\u{a0}%", 100.0 * mean)
     };

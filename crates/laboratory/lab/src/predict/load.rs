@@ -108,13 +108,13 @@ fn sums(classes: &[Class], count: f64) -> Vec<Class> {
     let hottest_first = hottest_first(classes.to_vec());
     // Of the classes from each one on: their pages, and how much all that stand for these alone are written.
     let mut left = (1.0f64, 1.0f64);
-    let mut at_most = |less: Class| {
+    let at_most = |less: Class| {
         let of = (libm::pow(left.0, count), left.1 * libm::pow(left.0, count - 1.0));
         left = ((left.0 - less.pages).max(0.0), (left.1 - less.writes).max(0.0));
         of
     };
     let nothing = Class { pages: 0.0, writes: 0.0 };
-    let all: Vec<(f64, f64)> = hottest_first.into_iter().chain(Some(nothing)).map(|class| at_most(class)).collect();
+    let all: Vec<(f64, f64)> = hottest_first.into_iter().chain(Some(nothing)).map(at_most).collect();
     all.windows(2).map(|two| Class { pages: two[0].0 - two[1].0, writes: two[0].1 - two[1].1 }).collect()
 }
 

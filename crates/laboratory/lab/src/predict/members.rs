@@ -73,6 +73,34 @@ fn seldom_written(scenario: &Scenario, loads: &[Load]) -> Option<String> {
     })
 }
 
+/// How a pattern lies in an array; nothing of this of other workloads.
+#[derive(Default)]
+struct Rests {
+    /// Whether data were filled in that it does not write.
+    rests: bool,
+    /// Whether its requests have several pages.
+    spans: bool,
+    /// Whether its busiest pages follow each other.
+    lies_together: bool,
+}
+
+impl Rests {
+    fn of(scenario: &Scenario, array: &ArraySpec) -> Self {
+        let Workload::Pattern(spec) = &scenario.phases[0].workload else { return Self::default() };
+        let before = &scenario.precondition;
+        let filled = if before.sequential_drive_writes > 0 { 1.0 } else { before.fill.get() };
+        let footprint = f64::from(spec.footprint_units) / f64::from(array.device.logical_units);
+        Self {
+            rests: filled > footprint + 1e-3,
+            spans: spec.request_units > 1,
+            lies_together: matches!(
+                spec.pattern,
+                Pattern::Zipf { scramble: false, .. } | Pattern::ZipfTable { scramble: false, .. }
+            ),
+        }
+    }
+}
+
 /// What an array does that no model has.
 fn departures(scenario: &Scenario, array: &ArraySpec) -> Vec<String> {
     let settings = &array.settings;
@@ -87,21 +115,7 @@ fn departures(scenario: &Scenario, array: &ArraySpec) -> Vec<String> {
         Workload::Pattern(_) => false,
         _ => settings.layout == ArrayLayout::Linear || unlike,
     };
-    let (rests, spans) = match &scenario.phases[0].workload {
-        Workload::Pattern(spec) => {
-            let filled =
-                if scenario.precondition.sequential_drive_writes > 0 { 1.0 } else { scenario.precondition.fill.get() };
-            let footprint = f64::from(spec.footprint_units) / f64::from(array.device.logical_units);
-            (filled > footprint + 1e-3, spec.request_units > 1)
-        }
-        _ => (false, false),
-    };
-    let lies_together = match &scenario.phases[0].workload {
-        Workload::Pattern(spec) => {
-            matches!(spec.pattern, Pattern::Zipf { scramble: false, .. } | Pattern::ZipfTable { scramble: false, .. })
-        }
-        _ => false,
-    };
+    let Rests { rests, spans, lies_together } = Rests::of(scenario, array);
     let all = [
         (
             settings.layout.is_redundant() && scenario.phases[0].until.end_of_life,
