@@ -124,7 +124,16 @@ impl Scenario {
             scale_workload(&mut probe.workload, &files.device, &smaller.device, Folded::Whole);
         }
         scaled.file_system = Some(smaller);
+        if scaled.array.is_some() {
+            scaled.array = scaled.resolved_again("a file system on an array")?.array;
+        }
         Ok(scaled)
+    }
+
+    /// What the text of a scaled array makes of it: its members have the one firmware and the requests that the text gives them.
+    fn resolved_again(&self, what: &str) -> Result<Self, String> {
+        let sources = Sources { file: Some((&self.name, &self.to_toml())), ..Sources::default() };
+        Self::resolve(&sources).map_err(|error| format!("makes {what} that cannot be: {}", error.to_string().trim()))
     }
 
     /// The same array of smaller members: all have the same share of their blocks, so that their sizes keep their proportions. With a clock they keep all
@@ -169,11 +178,7 @@ impl Scenario {
             forecast.drive_capacity.get_or_insert(Bytes(largest));
         }
         scaled.array = Some(resized);
-        // Members have one firmware: they are what its text makes of them.
-        let sources = Sources { file: Some((&self.name, &scaled.to_toml())), ..Sources::default() };
-        let resolved = Self::resolve(&sources);
-        let resolved =
-            resolved.map_err(|error| format!("makes an array that cannot be: {}", error.to_string().trim()))?;
+        let resolved = scaled.resolved_again("an array")?;
         Ok(Self { array: resolved.array, device: resolved.device, ftl: resolved.ftl, ..scaled })
     }
 
