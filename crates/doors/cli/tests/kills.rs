@@ -127,7 +127,7 @@ fn a_sweep_of_stacks_that_is_killed_goes_on_and_ends_as_one_that_is_not() {
     assert!(sweep("whole").wait().unwrap().success());
     for finished in 0..3 {
         let mut child = sweep("killed");
-        // It is killed once so many runs are written, in the midst of the others.
+        // It is killed once N runs are written, while others still run.
         for _ in 0..6000 {
             if summaries(&folder.join("killed")) >= finished || child.try_wait().unwrap().is_some() {
                 break;

@@ -95,7 +95,7 @@ pub fn estimate(scenario: &Scenario) -> Option<Estimate> {
         let (drive_writes, share) = given.as_ref().map_or((1.0, 1.0), |given| given[place]);
         let until = &scenario.phases[0].until;
         let times = match () {
-            // It lives as long in writes of its own, whoever writes them.
+            // A drive's life in its own writes does not depend on its share.
             () if until.end_of_life && until.drive_writes.is_none() && until.days.is_none() => 1.0,
             () if until.requests.is_some() => share,
             () => drive_writes,

@@ -307,7 +307,7 @@ fn solved(victims: Option<Victims>, blocks: Blocks, classes: &[Class], written: 
 
 fn unequally_worn() -> String {
     "blocks begin more unequally worn (drive.initial.erase-count-spread) than is left of their life: much of it is its end, in which few blocks are spare, and \
-     the model has that too long by up to a half"
+     the model has that too long by up to a half; where next to none is left, it has none"
         .to_owned()
 }
 

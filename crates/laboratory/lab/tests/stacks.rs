@@ -17,7 +17,7 @@ const FILES: usize = 6;
 /// Blocks of a file.
 const BLOCKS: usize = 12;
 const STEPS: u32 = 100;
-/// Of the requests of the file system, one in so many is a moment at which the power fails.
+/// The power fails at one of N requests of the file system.
 const EACH_OF: u64 = 3;
 const SMALL: FormatConfig = FormatConfig { segment_bytes: 64 << 10, ..FormatConfig::new([7; 16], [1, 2]) };
 

@@ -129,9 +129,9 @@ pub(super) fn in_words(result: &RunResult) -> Option<String> {
         line(&drive.run.replace('-', " "), of_drive(drive));
     }
     if let Some(forward) = &summary.fast_forward {
-        super::super::output::line(&mut text, "fast-forward", &of_array(&report::forward_in_words(forward)));
+        super::super::output::line(&mut text, "fast-forward", &tell_of_array(&report::forward_in_words(forward)));
     }
-    text += &of_array(&list_times(result, array));
+    text += &tell_of_array(&list_times(result, array));
     text += &answers(summary);
     text += &list_forecast(array);
     super::super::output::line(&mut text, "speed", &format!("{:.1} s", summary.run.wall_seconds));
@@ -139,7 +139,7 @@ pub(super) fn in_words(result: &RunResult) -> Option<String> {
 }
 
 /// A text on drives, as one on an array.
-fn of_array(text: &str) -> String {
+fn tell_of_array(text: &str) -> String {
     text.replace("drive write", "array write").replace("the drive died", "the array ended")
 }
 

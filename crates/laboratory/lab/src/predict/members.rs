@@ -128,7 +128,7 @@ fn departures(scenario: &Scenario, array: &ArraySpec) -> Vec<String> {
         (
             has_parities && rests,
             "data at rest lie among the pages of parities that were written again and again as the array was filled, and not in blocks of their own: drives \
-             amplify more, by up to two thirds",
+             amplify more, up to three and a half times as much where little is written again",
         ),
         (
             has_parities && spans,
@@ -145,8 +145,8 @@ fn departures(scenario: &Scenario, array: &ArraySpec) -> Vec<String> {
         ),
         (
             array.ring().is_some(),
-            "the journal's records come in runs, which leave blocks of few pages to themselves and make the drive amplify less: by 15 % with blocks of 32 \
-             pages, and 5 % with 512",
+            "the journal's records come in runs, which leave blocks of few pages to themselves and make the drive amplify less: by up to 15 % with blocks of \
+             32 pages, and 5 % with 512",
         ),
         (
             array.ring().is_some() && !is_timed,
