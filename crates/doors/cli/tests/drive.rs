@@ -913,7 +913,7 @@ fn an_array_with_parities_tells_its_condition_and_is_tended() {
     assert!(shown.contains("raid of 4 drives") && shown.contains("whole: every drive has all"), "{shown}");
     let json: serde_json::Value = serde_json::from_str(&done(folder, "status r.wane --json")).unwrap();
     assert_eq!((&json["condition"], &json["spare_losses"]), (&"whole".into(), &1.into()));
-    let end = done(folder, "age r.wane --until drive-writes=4");
+    let end = done(folder, "age r.wane --until drive-writes=3");
     assert!(end.starts_with("r.wane: aged"), "{end}");
     // What is no array, or cannot be asked, gives no answer.
     done(folder, "create d.wane --preset tiny");

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{All, drive, ended, hollow_drive, members, raid_config, range};
+use common::{All, drive, drive_of_16_mib, ended, hollow_drive, members, raid_config, range};
 use wane_blockdev::{
     Archive, ArchiveError, Batch, BlockDevice, Delay, Delays, Fault, Kind, Living, Notice, NoticeKind, Ram, Request,
     SectorRange, Stop, Work, carry_out, each_of, live_on, pass_on,
@@ -298,6 +298,57 @@ fn batches_write_the_journal() {
     assert!((2.0..2.05).contains(&none), "{none}");
     assert!((4.03..4.3).contains(&ppl), "{ppl}");
     assert!((6.06..6.4).contains(&full), "{full}");
+}
+
+/// An array that keeps bytes ages as one that keeps none does, from the first write on and with the same records. What it holds stays, and is there
+/// after a power cut, whatever batches did to the ring meanwhile.
+#[test]
+fn arrays_that_keep_bytes_age_as_those_that_keep_none() {
+    for journal in [Journal::None, Journal::Ppl, Journal::Full] {
+        let mut arrays = [true, false].map(|keeps_bytes| {
+            let config = RaidConfig { journal, ring: Sectors(8 << 10), ..raid_config(&XOR, 5, &All) };
+            Raid::new(config, (0..5).map(|_| drive_of_16_mib(keeps_bytes)).collect()).unwrap()
+        });
+        let wrote = arrays.each_mut().map(|array| {
+            let units = array.capacity().0 / 8;
+            let (now, mut stream) = (array.now(), Streams::new(4).stream("writes"));
+            for _ in 0..10 {
+                let some: Vec<SectorRange> = (0..1_000).map(|_| range(stream.below(units) * 8, 8)).collect();
+                assert_eq!(carry_out(array, now, &Batch::new(Work::Rewrite, &some)).stop, Stop::Done);
+            }
+            written(array)
+        });
+        assert_eq!(wrote[0], wrote[1], "{journal:?}");
+
+        let array = &mut arrays[0];
+        let pattern: Vec<u8> = (0..64 * 512).map(|byte| (byte / 512) as u8 + 1).collect();
+        let units = array.capacity().0 / 8;
+        let mut stream = Streams::new(5).stream("writes");
+        for turn in 0..8 {
+            // Records of changes that count lie in the ring while batches pass over it.
+            let bytes = pattern.iter().map(|byte| byte ^ turn).collect::<Vec<u8>>();
+            assert!(ended(array, Request::write(range(64 * u64::from(turn), 64), bytes)).status.is_done());
+            assert!(ended(array, Request::write(range(7 * 64 + 8, 8), vec![turn; 8 * 512])).status.is_done());
+            assert!(ended(array, Request::flush()).status.is_done());
+            let some: Vec<SectorRange> = (0..2_000).map(|_| range(stream.below(units) * 8, 8)).collect();
+            let now = array.now();
+            assert_eq!(carry_out(array, now, &Batch::new(Work::Rewrite, &some)).stop, Stop::Done);
+        }
+        let all = Sectors(8 * 64);
+        let before = ended(array, Request::read(range(0, all.0))).bytes.unwrap();
+        assert_eq!(before[..64 * 512], pattern);
+        let now = array.now();
+        array.power_off(now, &mut || Fate::Done);
+        array.power_on(now).unwrap();
+        // Without a journal a power cut and the loss of a member are too much.
+        for lost in [None, Some(1)].into_iter().take(if journal == Journal::None { 1 } else { 2 }) {
+            let now = array.now();
+            if let Some(member) = lost {
+                array.take_out(now, member, &mut || Fate::Done);
+            }
+            assert!(ended(array, Request::read(range(0, all.0))).bytes.unwrap() == before, "{journal:?} {lost:?}");
+        }
+    }
 }
 
 fn written(array: &Raid) -> Vec<u64> {

@@ -18,7 +18,6 @@ impl Raid {
         match batch.work.kind() {
             Kind::Read => self.read_batch(at, batch),
             Kind::Flush => self.flush_batch(at, batch),
-            _ if batch.work == Work::Rewrite => self.rewrite_batch(at, batch),
             _ => self.change_batch(at, batch),
         }
     }
@@ -125,40 +124,8 @@ impl Raid {
         Took::new(Sectors::ZERO, stop)
     }
 
-    /// Writes what is there again: data that stay leave parities as they are, and a host that writes parts of stripes writes these too.
-    fn rewrite_batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
-        if !self.features.keeps_bytes {
-            return self.change_batch(at, batch);
-        }
-        let mut done = Sectors::ZERO;
-        for extent in batch.extents {
-            self.count_host(Kind::Write, *extent);
-            done += extent.count;
-        }
-        let mut asked: Vec<Vec<SectorRange>> = vec![Vec::new(); self.members.len()];
-        for block in batch.extents.iter().flat_map(|extent| self.map.blocks(*extent)) {
-            // What holds nothing holds zeros, which need no place.
-            if !self.written.holds(block.stripe) {
-                continue;
-            }
-            let parities = self.coder.data()..self.coder.width();
-            for position in block.chunks.clone().chain(parities) {
-                if self.is_writable(block.stripe, position) {
-                    let (member, range) = self.map.place(block.stripe, position, &block.rows);
-                    asked[member].push(range);
-                }
-            }
-        }
-        for (member, extents) in asked.iter().enumerate().filter(|(_, extents)| !extents.is_empty()) {
-            let took = carry_out(&mut self.members[member].device, at, &Batch { extents, ..*batch });
-            if let Stop::Dead(_) = took.stop {
-                self.lose(member, MemberState::ReadOnly);
-            }
-        }
-        Took::new(done, Stop::Done)
-    }
-
-    /// Changes: each range is a request that nobody waits for.
+    /// Changes: each range is a request that nobody waits for. What is written again leaves parities as they are; members read, write and record as they
+    /// do for any change.
     fn change_batch(&mut self, at: SimTime, batch: &Batch<'_>) -> Took {
         if let Some(why) = self.end_of_life() {
             return Took::new(Sectors::ZERO, Stop::Dead(why));
@@ -189,7 +156,7 @@ impl Raid {
 
     /// Changes a range in the quick way, or in the slow one.
     fn change_extent(&mut self, at: SimTime, batch: &Batch<'_>, extent: SectorRange, quick: &mut Quick) {
-        if self.features.keeps_bytes || batch.work == Work::Trim {
+        if batch.work == Work::Trim || self.features.keeps_bytes && batch.work != Work::Rewrite {
             return self.change_slowly(at, batch, extent);
         }
         if let Some(block) = self.map.single(extent) {
@@ -202,7 +169,12 @@ impl Raid {
 
     /// Changes a block in the quick way, or in the slow one.
     fn change_block(&mut self, at: SimTime, batch: &Batch<'_>, block: &Block, quick: &mut Quick) {
-        if !self.plan_quickly(block, quick) {
+        if self.plan_quickly(block, quick) {
+            return;
+        }
+        if self.features.keeps_bytes && self.written.holds(block.stripe) {
+            self.plan_again(block, quick);
+        } else {
             for (_, host) in self.map.hosts(block).collect::<Vec<_>>() {
                 self.change_slowly(at, batch, host);
             }
@@ -221,8 +193,8 @@ impl Raid {
         self.catch_up(at);
     }
 
-    /// Plans what members do for a change without contents. Returns whether that is all there is to it: no member misses anything, and nothing else is
-    /// under way on the stripe.
+    /// Plans what members do for a change without contents, or one that leaves them as they are. Returns whether that is all there is to it: no member
+    /// misses anything, and nothing else is under way on the stripe.
     fn plan_quickly(&mut self, block: &Block, quick: &mut Quick) -> bool {
         let stripe = block.stripe;
         let is_whole = self.is_all_there && !self.differs.holds(stripe);
@@ -260,19 +232,16 @@ impl Raid {
             quick.writes[member].push(Part { host, start: range.start });
         }
         match logged {
-            Some(parts) => {
-                let rows = (block.rows.end - block.rows.start) as usize * 512;
-                let bytes = self.logged_quickly(stripe, parts, rows);
-                for (member, range) in self.ring_for(bytes) {
-                    let host = SectorRange::new(Lba(0), range.count);
-                    quick.writes[member].push(Part { host, start: range.start });
-                }
-            }
+            Some(parts) => self.plan_record(block, parts, quick),
             None => {
                 self.written.insert_one(stripe);
                 self.zeroed.remove(stripe..stripe + 1);
                 self.note_first(stripe);
             }
+        }
+        // Contents that stay are what members hold, whether this reaches them or not.
+        if self.features.keeps_bytes {
+            return true;
         }
         self.unsure.change(&(stripe..stripe + 1));
         if !self.lost.is_empty() {
@@ -281,6 +250,30 @@ impl Raid {
             }
         }
         true
+    }
+
+    /// Plans that members which can be written write again what is theirs of a block, although others miss it.
+    fn plan_again(&mut self, block: &Block, quick: &mut Quick) {
+        let stripe = block.stripe;
+        let positions = block.chunks.clone().chain(self.coder.data()..self.coder.width());
+        let positions: Vec<usize> = positions.filter(|position| self.is_writable(stripe, *position)).collect();
+        let places = self.map.places(stripe);
+        let host = self.map.host(stripe, block.chunks.start, &block.rows);
+        for position in &positions {
+            let (member, range) = places.of(*position, &block.rows);
+            quick.writes[member].push(Part { host, start: range.start });
+        }
+        self.plan_record(block, positions.len(), quick);
+    }
+
+    /// Plans what members write of the ring for a change of `parts` chunks.
+    fn plan_record(&mut self, block: &Block, parts: usize, quick: &mut Quick) {
+        let rows = (block.rows.end - block.rows.start) as usize * 512;
+        let bytes = self.logged_quickly(block.stripe, parts, rows);
+        for (member, range) in self.ring_for(bytes) {
+            let host = SectorRange::new(Lba(0), range.count);
+            quick.writes[member].push(Part { host, start: range.start });
+        }
     }
 
     /// Reads and writes.
@@ -296,7 +289,8 @@ impl Raid {
                 }
             }
         }
-        self.owed = Some(Owed::new(&Batch { work: Work::Write, origin, ..*batch }, writes));
+        let work = if self.features.keeps_bytes { Work::Rewrite } else { Work::Write };
+        self.owed = Some(Owed::new(&Batch { work, origin, ..*batch }, writes));
         let (stop, refused) = self.pay(at);
         let Some(refused) = refused else { return Took::new(done, stop) };
         let mut before = Sectors::ZERO;
@@ -326,6 +320,10 @@ impl Raid {
         let (mut first, mut refused) = (None, BTreeMap::<u64, Vec<usize>>::new());
         for (member, how, left) in carried.ended {
             self.lose(member, if how == Stop::Gone { MemberState::Absent } else { MemberState::ReadOnly });
+            // What was to be written again is still there.
+            if self.features.keeps_bytes {
+                continue;
+            }
             for part in left.into_iter().filter(|part| part.host.start.0 < end) {
                 first = first.or(Some(part));
                 refused.entry(part.host.start.0 / self.map.stripe_sectors()).or_default().push(member);

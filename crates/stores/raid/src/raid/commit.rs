@@ -60,16 +60,19 @@ impl Raid {
     }
 
     /// Bytes of the record of a change in a batch, for which members write `parts` chunks of `bytes`. A batch counts as flushed: what it changes is
-    /// recorded, also in a stripe that its host never flushed.
+    /// recorded, also in a stripe that its host never flushed. Of an array that keeps bytes nothing durable says that a tile may not fit, so that a change
+    /// of it records that itself.
     pub(super) fn logged_quickly(&mut self, stripe: u64, parts: usize, bytes: usize) -> usize {
         let tile = stripe / self.map.tile;
+        let is_noted = self.commits.dirty.holds(tile) || self.features.keeps_bytes && self.commits.touched.holds(tile);
         self.commits.touched.insert_one(tile);
         match self.config.journal {
-            Journal::Ppl if parts == 2 => Journal::Ppl.record_bytes(bytes, parts),
-            Journal::Full | Journal::Ppl => Journal::Full.record_bytes(bytes, parts),
-            Journal::None if self.commits.dirty.holds(tile) => 0,
+            Journal::Full | Journal::Ppl => self.config.journal.batch_record_bytes(bytes, parts),
+            Journal::None if is_noted => 0,
             Journal::None => {
-                self.commits.dirty.insert_one(tile);
+                if !self.features.keeps_bytes {
+                    self.commits.dirty.insert_one(tile);
+                }
                 16
             }
         }
@@ -82,11 +85,18 @@ impl Raid {
         let mut writes = Vec::new();
         while self.commits.pending >= self.areas.unit_bytes() {
             self.commits.pending -= self.areas.unit_bytes();
-            let head = if self.commits.head >= self.areas.ring { 0 } else { self.commits.head };
+            let head = match self.features.keeps_bytes {
+                // Entries that count lie there, and the next one goes behind them.
+                true => self.commits.turn % self.areas.ring,
+                false if self.commits.head >= self.areas.ring => 0,
+                false => self.commits.head,
+            };
             let holders = self.holders_of(self.commits.turn / ENTRY_UNITS);
             writes.extend(holders.into_iter().map(|member| (member, self.areas.ring(head, 1))));
             self.commits.turn += 1;
-            self.commits.head = head + 1;
+            if !self.features.keeps_bytes {
+                self.commits.head = head + 1;
+            }
             self.commits.since += 1;
             if self.commits.since * 2 > self.areas.ring {
                 self.commits.since = 0;

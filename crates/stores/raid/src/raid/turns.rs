@@ -97,12 +97,26 @@ impl Journal {
         }
     }
 
+    /// Bytes of the record of a change in a batch.
+    pub(super) const fn batch_record_bytes(self, bytes: usize, parts: usize) -> usize {
+        match self {
+            // Of changes of more than a chunk all is recorded.
+            Self::Ppl if parts != 2 => Self::Full.record_bytes(bytes, parts),
+            _ => self.record_bytes(bytes, parts),
+        }
+    }
+
     /// Bytes that each of some members gets of a ring of 32 MiB for each byte that the host changes in pieces of `bytes`: with entries, checkpoints and
     /// superblocks. Sizes are in any unit.
     pub fn bytes_for_each(self, code: &dyn Code, sizes: &[u64], bytes: u64) -> Vec<f64> {
+        let records = self.record_bytes(bytes as usize, code.tolerates() + 1) as f64 / bytes as f64;
+        Self::ring_for_each(code, sizes, records)
+    }
+
+    /// The same where `records` bytes are recorded for each byte that the host changes.
+    pub fn ring_for_each(code: &dyn Code, sizes: &[u64], records: f64) -> Vec<f64> {
         let (tolerates, unit) = (code.tolerates(), 4096);
         let lap = Lap { copies: tolerates + 1, entries: (32 << 20) / unit / 2, each: 4 };
-        let records = self.record_bytes(bytes as usize, tolerates + 1) as f64 / bytes as f64;
         let each = lap.each as f64 / lap.entries as f64;
         lap.parts(sizes).into_iter().map(|part| records * (part + each)).collect()
     }

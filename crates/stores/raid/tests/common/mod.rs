@@ -46,9 +46,15 @@ pub(crate) fn drive(blocks: u32, is_timed: bool) -> Box<dyn Living> {
 
 /// A drive of 16 MiB that keeps no bytes.
 pub(crate) fn hollow_drive() -> Box<dyn Living> {
+    drive_of_16_mib(false)
+}
+
+/// A drive of 16 MiB that recovers.
+pub(crate) fn drive_of_16_mib(keeps_bytes: bool) -> Box<dyn Living> {
     let geometry = Geometry::new(1, 1, 1, 128, 64, Bytes(4096)).unwrap();
-    let ftl = FtlConfig::new(&geometry, Ratio::new(0.5).unwrap());
-    Box::new(Drive::new(DriveConfig::new(geometry, ftl)).unwrap())
+    let mut ftl = FtlConfig::new(&geometry, Ratio::new(0.5).unwrap());
+    ftl.recovery = Box::new(FullScan::build(FullScanParams::default()));
+    Box::new(Drive::new(DriveConfig { keeps_bytes, ..DriveConfig::new(geometry, ftl) }).unwrap())
 }
 
 /// A small drive of which a power cut leaves nothing.
