@@ -118,7 +118,7 @@ fn troubles(members: &[MemberFacts], is_equal: bool) -> String {
         [] if is_equal => {
             "what drives came back with, or were given, is not known durably yet (a flush does that)".to_owned()
         }
-        [] => "parities or copies are made equal after a power cut".to_owned(),
+        [] => "parities or copies are made equal after a power cut, while the array is served or by scrub".to_owned(),
         _ => told.join(", "),
     }
 }

@@ -131,6 +131,9 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     for told in scenario.without_effect().iter().filter(|told| !of_clock(told)) {
         tell(&format!("wane: {told}"));
     }
+    if scenario.forecast.is_some() {
+        tell("wane: [forecast] is made by `wane run` alone; the array that is kept has none");
+    }
     if arguments.dry_run {
         return foretold(scenario, arguments);
     }
