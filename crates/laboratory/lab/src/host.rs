@@ -1,5 +1,6 @@
 //! The host of a device: hands it batches, and answers what it asks. It knows neither phases nor results.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -68,6 +69,9 @@ pub(crate) struct Host {
     device: Below,
     addresses: Addresses,
     unit: Sectors,
+    /// Whether pages of a request that follow each other come to the device as one range. An array writes a parity once for what changes together; to a
+    /// drive it is the same.
+    joins: bool,
     /// Units of the device when it was new.
     when_new: u32,
     /// Units that were predicted instead of written, and bytes of flash that were predicted to be programmed for them. One drive keeps them itself.
@@ -98,8 +102,11 @@ impl Host {
         Self::on(Below::Bare(Box::new(drive)), addresses, unit, when_new)
     }
 
-    const fn on(device: Below, addresses: Addresses, unit: Sectors, when_new: u32) -> Self {
-        Self { device, addresses, unit, when_new, predicted: (0, 0), extents: Vec::new(), unread: Vec::new() }
+    fn on(device: Below, addresses: Addresses, unit: Sectors, when_new: u32) -> Self {
+        // A file system joins what it writes itself.
+        let joins = device.only().is_none() && device.layer::<Files>().is_none();
+        let (extents, unread) = (Vec::new(), Vec::new());
+        Self { device, addresses, unit, joins, when_new, predicted: (0, 0), extents, unread }
     }
 
     /// Makes the host of a stack of devices, which has `when_new` units of `unit` sectors when it is new.
@@ -147,6 +154,11 @@ impl Host {
     /// Whether it stands on one drive, and no file system or array between.
     pub(crate) fn is_alone(&self) -> bool {
         self.is_bare() || self.space().is_some()
+    }
+
+    /// Whether its device is to get requests whole.
+    pub(crate) const fn joins(&self) -> bool {
+        self.joins
     }
 
     /// Whether it stands on an array.
@@ -355,9 +367,36 @@ impl Host {
         }
     }
 
-    /// Hands the device a batch of whole units. Returns how many of them are done.
+    /// Hands the device some pages of a batch. Returns how many of them are done.
     #[inline]
-    fn ask(&mut self, work: Work, pages: &[u32], tally: Tally) -> (usize, Stop) {
+    fn ask(&mut self, work: Work, batch: &Batch, places: Range<usize>) -> (usize, Stop) {
+        if self.joins && batch.has_long_requests() {
+            return self.ask_joined(work, batch.pieces(places));
+        }
+        self.tell(work, &batch.pages[places], Tally::default())
+    }
+
+    /// The same of pieces of pages, each of a request.
+    fn ask_joined<'a>(&mut self, work: Work, pieces: impl Iterator<Item = &'a [u32]>) -> (usize, Stop) {
+        self.extents.clear();
+        for piece in pieces {
+            let mut rest = piece;
+            while let [first, ..] = rest {
+                let follows = |(page, place): &(&u32, u32)| **page == *place;
+                let count = rest.iter().zip(*first..).take_while(follows).count();
+                let start = Lba(u64::from(*first) * self.unit.0);
+                self.extents.push(SectorRange::new(start, Sectors(count as u64 * self.unit.0)));
+                rest = &rest[count..];
+            }
+        }
+        let took = self.device.take(&Asked::new(work, &self.extents));
+        assert!(took.stop != Stop::OutOfRange, "the workload asks for what the array exports");
+        ((took.done.0 / self.unit.0) as usize, took.stop)
+    }
+
+    /// Hands the device a batch of whole units, each for itself. Returns how many of them are done.
+    #[inline]
+    fn tell(&mut self, work: Work, pages: &[u32], tally: Tally) -> (usize, Stop) {
         ask(&mut self.device, &mut self.extents, self.unit, work, pages, tally)
     }
 
@@ -384,13 +423,13 @@ impl Host {
                 self.unread =
                     asked(&mut self.device, &mut self.extents, self.unit, Work::Read, &batch.pages, tally).unread;
             }
-            Op::Write if batch.parts.is_empty() => self.write(&batch.pages, done, units, stop)?,
+            Op::Write if batch.parts.is_empty() => self.write(batch, done, units, stop)?,
             Op::Write => self.write_parts(batch, done, units, stop)?,
             Op::Trim => {
-                self.ask(Work::Trim, &batch.pages, Tally::default());
+                self.ask(Work::Trim, batch, 0..batch.pages.len());
             }
             Op::Flush => {
-                let (_, stopped) = self.ask(Work::Flush, &[], Tally::default());
+                let (_, stopped) = self.tell(Work::Flush, &[], Tally::default());
                 self.settle(stopped, stop)?;
             }
         }
@@ -398,19 +437,23 @@ impl Host {
     }
 
     #[inline(never)]
-    fn write(&mut self, pages: &[u32], done: &mut usize, units: &mut u64, stop: &AtomicBool) -> Result<(), Halt> {
-        while *done < pages.len() {
+    fn write(&mut self, batch: &Batch, done: &mut usize, units: &mut u64, stop: &AtomicBool) -> Result<(), Halt> {
+        let pages = batch.pages.len();
+        while *done < pages {
             if *units == 0 {
                 return Err(Halt::Spent);
             }
             let most = usize::try_from(*units).unwrap_or(usize::MAX).min(SLICE_PAGES);
-            let left = &pages[*done..pages.len().min(*done + most)];
-            let (written, stopped) = self.ask(Work::Rewrite, left, Tally::default());
+            let mut end = pages.min(*done + most);
+            if self.joins && batch.has_long_requests() && end < pages {
+                end = batch.end_of_request(end - 1);
+            }
+            let (written, stopped) = self.ask(Work::Rewrite, batch, *done..end);
             debug_assert!(written > 0 || stopped != Stop::Done, "a turn writes a page or tells why not");
             *done += written;
-            *units -= written as u64;
+            *units = units.saturating_sub(written as u64);
             self.settle(stopped, stop)?;
-            if *done < pages.len() && stop.load(Ordering::Relaxed) {
+            if *done < pages && stop.load(Ordering::Relaxed) {
                 return Err(Ended::Interrupted.into());
             }
         }
@@ -423,26 +466,27 @@ impl Host {
         let parts = batch.parts_present();
         if *done == 0 && *units > 0 {
             let pages: Vec<u32> = parts.iter().map(|part| batch.pages[part.index as usize]).collect();
-            self.ask(Work::ReadToModify, &pages, Tally::default());
+            self.tell(Work::ReadToModify, &pages, Tally::default());
         }
         let from = *done;
-        let served = self.write(&batch.pages, done, units, stop);
+        let served = self.write(batch, done, units, stop);
         let written = parts.iter().filter(|part| (from..*done).contains(&(part.index as usize)));
         let (units_in_part, bytes_around) =
             written.fold((0, 0), |(units, sum), part| (units + 1, sum + u64::from(part.around)));
-        self.ask(Work::Rewrite, &[], Tally { units_in_part, bytes_around, ..Tally::default() });
+        self.tell(Work::Rewrite, &[], Tally { units_in_part, bytes_around, ..Tally::default() });
         served
     }
 
-    /// Writes pages without noting them as in use, and gives nothing back.
-    pub(crate) fn write_unmarked(&mut self, pages: &[u32], stop: &AtomicBool) -> Result<(), Ended> {
+    /// Writes pages without noting them as in use, and gives nothing back. Those that are `in_order` come to an array as one request.
+    pub(crate) fn write_unmarked(&mut self, pages: &[u32], in_order: bool, stop: &AtomicBool) -> Result<(), Ended> {
         let mut done = 0;
         while done < pages.len() {
             let (rest, tally) = (&pages[done..], Tally::default());
             let (written, mut stopped) = match self.device.layer_mut::<Space>() {
                 // Its map learns nothing of it.
                 Some(space) => ask(space.drive_mut(), &mut self.extents, self.unit, Work::Rewrite, rest, tally),
-                None => ask(&mut self.device, &mut self.extents, self.unit, Work::Rewrite, rest, tally),
+                None if self.joins && in_order => self.ask_joined(Work::Rewrite, [rest].into_iter()),
+                None => self.tell(Work::Rewrite, rest, tally),
             };
             done += written;
             while stopped != Stop::Done {

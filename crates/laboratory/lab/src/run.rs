@@ -18,7 +18,7 @@ mod plan;
 
 pub use finish::Finished;
 pub use kept::WrittenBytes;
-pub(crate) use life::cannot_go_on;
+pub(crate) use life::{BATCH_PAGES, cannot_go_on};
 pub use plan::{Phase, Plan, Planned, Precondition, Stretch};
 
 use crate::array::Lanes;

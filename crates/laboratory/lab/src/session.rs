@@ -22,7 +22,7 @@ use wane_results::{
     SummaryWriteAmplification, Wear, Window, write_amplification,
 };
 use wane_scenario::{Pattern, Scenario, Workload};
-use wane_units::Bytes;
+use wane_units::{Bytes, Sectors};
 
 /// The version in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -402,23 +402,24 @@ fn flash(counters: &Counters, observed: Option<&crate::observer::Measured>) -> F
     }
 }
 
-/// What parity arrays without a clock do to large requests. Those of a file system come as it makes them.
+/// What parity arrays without a clock do to requests in order that are smaller than a stripe. Those of a file system come as it makes them.
 fn changed_in_part(scenario: &Scenario) -> Option<String> {
     let array = scenario.array.as_ref().filter(|array| array.parities() > 0 && !array.copies_only())?;
     let ages = !scenario.time.is_timed() || scenario.probe.is_some();
-    let is_large = |phase: &wane_scenario::Phase| match &phase.workload {
-        Workload::Pattern(spec) => spec.request_units > 1 || matches!(spec.pattern, Pattern::Sequential),
-        _ => true,
+    let in_part = |phase: &wane_scenario::Phase| match &phase.workload {
+        Workload::Pattern(spec) if matches!(spec.pattern, Pattern::Sequential) => {
+            let sectors = |pages: u32| Sectors(u64::from(pages) * array.device.unit.0 / Sectors::SIZE.0);
+            let request = sectors(spec.request_units);
+            let (changed, least) = (array.changed_by(request, request), array.parity_least());
+            (changed.parity > 1.01 * least).then_some((changed.parity, least))
+        }
+        _ => None,
     };
-    let is_told = ages && scenario.file_system.is_none() && scenario.phases.iter().any(is_large);
-    is_told.then(|| {
-        let width = array.settings.width.unwrap_or(array.members.len() as u32);
-        format!(
-            "without a clock a parity array changes a page at a time: requests of whole stripes, and those in order, which would write each parity once \
-             for {} chunks, write it with each page",
-            width as usize - array.parities()
-        )
-    })
+    let (parity, least) = scenario.phases.iter().find_map(in_part).filter(|_| ages && scenario.file_system.is_none())?;
+    Some(format!(
+        "requests that follow each other change their stripes one after the other: each byte of the host writes {parity:.2} of a parity, and requests of whole \
+         stripes (workload.request-size) would write {least:.2}"
+    ))
 }
 
 fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {

@@ -234,16 +234,25 @@ fn the_summary_of_an_array_is_that_of_its_host() {
     assert!((summary.wear.erase_count.mean / mean - 1.0).abs() < 1e-9, "{mean}");
 }
 
-/// However a run of an array is stepped, and from a copy in its midst too, it becomes the same.
+/// However a run of an array is stepped, and from a copy in its midst too, it becomes the same: requests of several pages stay whole.
 #[test]
 fn an_array_lives_the_same_however_it_is_stepped() {
-    let scenario = scenario(&["array.replace-at=0.5", "precondition.fill=0.7"]);
+    let set = ["array.replace-at=0.5", "precondition.fill=0.7"];
+    lives_the_same_however_it_is_stepped(&set);
+    let raid = ["array.layout='raid'", "array.chunk='16 KiB'", "array.member=[{count=4}]", "drive.endurance=60"];
+    let long = ["workload={pattern='uniform',request-size='28 KiB',trim-share='10 %'}"];
+    lives_the_same_however_it_is_stepped(&[&set[..], &raid, &long].concat());
+}
+
+fn lives_the_same_however_it_is_stepped(set: &[&str]) {
+    let scenario = scenario(set);
     let whole = lived(&scenario);
     let mut run = Run::new(build::plan(&scenario).unwrap());
     let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
-    let mut copy = None;
+    let (mut steps, mut copy) = (0, None);
     while run.advance(Budget::units(777), &mut watch).unwrap() == Progress::Paused {
-        if copy.is_none() && run.drive().life_used().unwrap() > 0.6 {
+        steps += 1;
+        if steps == 20 {
             copy = Some(run.try_clone().unwrap());
         }
     }
@@ -256,6 +265,23 @@ fn an_array_lives_the_same_however_it_is_stepped() {
         let rows = array.drives.iter().map(|(_, drive)| &drive.timeline);
         assert!(rows.eq(whole.drives.iter().map(|drive| &drive.timeline)));
         assert_eq!(finished.counters.host_units_written, whole.summary.host.pages_written);
+    }
+}
+
+/// What requests change of a stripe together changes its parity once. The host's bytes and those of parities, by hand.
+#[test]
+fn requests_of_whole_stripes_write_each_parity_once() {
+    let raid = ["array.layout='raid'", "array.chunk='16 KiB'", "array.journal='none'", "array.member=[{count=4}]"];
+    let of = |request: &str| {
+        let (workload, until) =
+            (format!("workload={{pattern='uniform',request-size='{request}'}}"), "until={ drive-writes = 1 }");
+        let result = lived(&scenario(&[&raid[..], &["drive.endurance=1000", &workload, until]].concat()));
+        let written: u64 = result.array.drives.iter().map(|drive| drive.bytes_written).sum();
+        written as f64 / result.summary.host.bytes_written as f64
+    };
+    for (request, bytes) in [("4 KiB", 2.0), ("16 KiB", 2.0), ("24 KiB", 1.0 + 16.0 / 24.0), ("48 KiB", 4.0 / 3.0)] {
+        let found = of(request);
+        assert!((found / bytes - 1.0).abs() < 0.01, "{request}: {found} for {bytes}");
     }
 }
 

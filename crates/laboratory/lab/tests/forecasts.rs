@@ -113,7 +113,13 @@ fn a_raid_has_a_parity_more_and_uneven_parity_beside_its_plan() {
         let ratio = first(&found.alternatives[0].outlook) / first(&found.planned);
         assert!((ratio / want - 1.0).abs() < 0.01, "{code}: {ratio} for {want}");
         if has_shares {
-            assert_eq!(names[1], "parity in shares from 10.0 % to 30.0 %");
+            // By what members were given in the run, which is not quite the same.
+            let words: Vec<&str> = names[1].split_whitespace().collect();
+            let ["parity", "in", "shares", "from", least, "%", "to", most, "%"] = words[..] else {
+                panic!("{}", names[1])
+            };
+            let shares = [least, most].map(|share| share.parse::<f64>().unwrap());
+            assert!((shares[0] - 10.0).abs() < 0.05 && (shares[1] - 30.0).abs() < 0.05, "{shares:?}");
             // The member with most parity dies first, as much earlier as it is written more: s + (1 - s) / k.
             let written = |share: f64| share + (1.0 - share) / 4.0;
             let want = written(0.2) / written(0.3);

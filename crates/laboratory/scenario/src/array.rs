@@ -6,7 +6,7 @@ use toml::{Table, Value};
 use wane_blockdev::{Integrity, Living, SectorRange};
 use wane_raid::code::Code;
 use wane_raid::{
-    Copies, Following, Journal, Layout, LayoutError, Linear, Placement, Portion, Raid, RaidConfig, ReadPolicy, Run,
+    Changed, Copies, Following, Journal, Layout, LayoutError, Linear, Placement, Portion, Raid, RaidConfig, ReadPolicy, Run,
     Stretch, Stripe, WritePath,
 };
 use wane_sim::Streams;
@@ -257,7 +257,7 @@ pub struct ArraySpec {
 pub struct ArrayRing {
     /// Sectors of it on each member.
     pub sectors: Sectors,
-    /// By member: sectors that are written to it for a sector that the host changes by itself.
+    /// By member: sectors that are written to it for a sector of the host.
     pub written: Vec<f64>,
 }
 
@@ -486,14 +486,29 @@ impl ArraySpec {
         }
     }
 
-    /// The ring of its journal; `None` without one.
-    pub fn ring(&self) -> Option<ArrayRing> {
+    /// What requests of `request` sectors that begin at multiples of `step` change of each parity, or further copy.
+    pub fn changed_by(&self, request: Sectors, step: Sectors) -> Changed {
+        let config = sizes(&self.settings, &self.members).and_then(|sizes| raid::config(&self.settings, &sizes, 0));
+        match config {
+            Ok(config) if self.settings.layout == ArrayLayout::Raid => config.changed_by(request, step),
+            _ => Changed { parity: 1.0, records: 0.0 },
+        }
+    }
+
+    /// Sectors of each parity for a sector of the host if requests have whole stripes.
+    pub fn parity_least(&self) -> f64 {
+        let width = self.settings.width.map_or(self.members.len(), |width| width as usize);
+        1.0 / (width - self.parities()) as f64
+    }
+
+    /// The ring of its journal, to which `records` bytes go for each byte of the host; `None` without one.
+    pub fn ring(&self, records: f64) -> Option<ArrayRing> {
         if self.settings.layout != ArrayLayout::Raid || self.settings.journal == Journal::None {
             return None;
         }
         let (sizes, code) = (sizes(&self.settings, &self.members).ok()?, wane_raid::code::code(&self.settings.code)?);
         let in_sectors: Vec<u64> = sizes.iter().map(|size| size.0).collect();
-        let written = self.settings.journal.bytes_for_each(code, &in_sectors, self.device.unit.0);
+        let written = Journal::ring_for_each(code, &in_sectors, records);
         Some(ArrayRing { sectors: self.raid_stretches(&sizes).1, written })
     }
 

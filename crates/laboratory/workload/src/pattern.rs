@@ -218,7 +218,7 @@ impl Source for PatternSource {
             if fits < pages {
                 self.rest = Some((op, start + fits, pages - fits));
             } else {
-                batch.requests += 1;
+                batch.end_request();
             }
         }
         Ok(Drawn::More)

@@ -16,6 +16,9 @@ pub struct Batch {
     pub parts: Vec<Part>,
     /// Number of requests that this batch completes.
     pub requests: u64,
+    /// Where in `pages` each of its requests ends, if requests may have several pages. The last one may go on in the next batch. If it is empty, all pages
+    /// are of one request, or each is one by itself if there are several.
+    pub ends: Vec<u32>,
     /// Arrival of its first request in nanoseconds since the source's start; 0 if the source has no times. It never goes
     /// back: a looped trace continues from its end.
     pub at: u64,
@@ -34,6 +37,7 @@ impl Default for Batch {
             pages: Vec::new(),
             parts: Vec::new(),
             requests: 0,
+            ends: Vec::new(),
             at: 0,
             after: 0,
             milestones: Vec::new(),
@@ -47,6 +51,62 @@ impl Batch {
     pub fn clear(&mut self) {
         self.pages.clear();
         self.parts.clear();
+        self.ends.clear();
+    }
+
+    /// Notes that a request ends with the last page so far.
+    pub fn end_request(&mut self) {
+        self.requests += 1;
+        self.ends.push(self.pages.len() as u32);
+    }
+
+    /// Whether its last request goes on in the next batch.
+    pub fn is_open(&self) -> bool {
+        let is_done = self.requests > 0;
+        let end = self.ends.last().map_or(if is_done { self.pages.len() } else { 0 }, |end| *end as usize);
+        end < self.pages.len()
+    }
+
+    /// Puts the next batch of the same operation behind it.
+    pub fn append(&mut self, next: &Self) {
+        let before = self.pages.len() as u32;
+        let moved = |part: &Part| Part { index: part.index + before, ..*part };
+        self.pages.extend_from_slice(&next.pages);
+        self.parts.extend(next.parts.iter().map(moved));
+        self.ends.extend(next.ends.iter().map(|end| end + before));
+        self.requests += next.requests;
+    }
+
+    /// Whether a request may have several of its pages.
+    pub const fn has_long_requests(&self) -> bool {
+        !self.ends.is_empty() || self.requests <= 1
+    }
+
+    /// The end of the request that a place of a page belongs to, or the end of the pages.
+    pub fn end_of_request(&self, place: usize) -> usize {
+        let next = self.ends.partition_point(|end| *end as usize <= place);
+        self.ends.get(next).map_or(self.pages.len(), |end| self.pages.len().min(*end as usize))
+    }
+
+    /// The pages from one place to another, those of each request by themselves.
+    pub fn pieces(&self, places: std::ops::Range<usize>) -> impl Iterator<Item = &[u32]> {
+        let mut at = places.start;
+        let mut next = self.ends.partition_point(|end| *end as usize <= at);
+        std::iter::from_fn(move || {
+            if at >= places.end {
+                return None;
+            }
+            // Requests of no pages end where the one before them does.
+            while self.ends.get(next).is_some_and(|end| *end as usize <= at) {
+                next += 1;
+            }
+            let end = match self.ends.get(next) {
+                Some(end) => places.end.min(*end as usize),
+                None if self.has_long_requests() => places.end,
+                None => at + 1,
+            };
+            Some(&self.pages[std::mem::replace(&mut at, end)..end])
+        })
     }
 
     /// The parts whose pages are still in the batch: a caller may have cut off its last pages.
@@ -198,5 +258,33 @@ pub trait Source: Send {
     /// Notes for the reader of the results on what was read so far, in sentences.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_the_pages_of_each_request() {
+        let of = |batch: &Batch, places| batch.pieces(places).map(<[u32]>::to_vec).collect::<Vec<_>>();
+        let mut batch = Batch { pages: vec![7, 8, 9], ..Batch::default() };
+        assert_eq!((of(&batch, 0..3), batch.is_open()), (vec![vec![7, 8, 9]], true), "parts of one request");
+        batch.requests = 3;
+        assert_eq!((of(&batch, 0..3), batch.is_open()), (vec![vec![7], vec![8], vec![9]], false), "a page each");
+        assert!(!batch.has_long_requests());
+        let mut batch = Batch { pages: vec![7, 8], ..Batch::default() };
+        batch.end_request();
+        // A trim of no whole page.
+        batch.end_request();
+        batch.pages.push(9);
+        assert!(batch.is_open() && batch.has_long_requests());
+        let mut rest = Batch { pages: vec![10], ..Batch::default() };
+        rest.end_request();
+        batch.append(&rest);
+        assert_eq!((batch.requests, &batch.ends[..], batch.is_open()), (3, &[2, 2, 4][..], false));
+        assert_eq!(of(&batch, 0..4), [[7, 8], [9, 10]]);
+        assert_eq!(of(&batch, 1..3), [[8], [9]]);
+        assert_eq!((batch.end_of_request(0), batch.end_of_request(2)), (2, 4));
     }
 }

@@ -103,7 +103,7 @@ fn makers() -> Vec<(&'static str, Make)> {
 }
 
 /// All of a batch.
-type Told = (u8, Vec<u32>, u64, u64, u64, Vec<Milestone>);
+type Told = (u8, Vec<u32>, u64, Vec<u32>, u64, u64, Vec<Milestone>);
 
 /// What comes next: of some batches everything that they say.
 fn drawn(source: &mut dyn Source, sizes: &mut Stream, batches: u32) -> Vec<Told> {
@@ -114,8 +114,8 @@ fn drawn(source: &mut dyn Source, sizes: &mut Stream, batches: u32) -> Vec<Told>
         if source.next(&mut batch, pages, requests).unwrap() == Drawn::End {
             break;
         }
-        let Batch { op, pages, parts: _, requests, at, after, milestones } = batch.clone();
-        drawn.push((op as u8, pages, requests, at, after, milestones));
+        let Batch { op, pages, parts: _, requests, ends, at, after, milestones } = batch.clone();
+        drawn.push((op as u8, pages, requests, ends, at, after, milestones));
     }
     drawn
 }

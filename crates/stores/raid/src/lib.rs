@@ -51,7 +51,7 @@ pub use placement::{
     EQUAL, Fast, FrontierPoint, MANUAL, PLACEMENTS, Placement, PlacementError, Site, UNEQUAL, frontier, placement,
 };
 pub use raid::{
-    AssembleError, DIRECT, Following, Journal, LostParities, MD, PATHS, Raid, RaidConfig, RaidPolicy, RaidRepairs,
+    AssembleError, Changed, DIRECT, Following, Journal, LostParities, MD, PATHS, Raid, RaidConfig, RaidPolicy, RaidRepairs,
     Retargeted, STRAID, Scrub, Server, WritePath, path,
 };
 pub use redundant::{Condition, Redundant, Safety, as_redundant, redundant_of};

@@ -63,6 +63,7 @@ pub use own::{RaidRepairs, Scrub};
 use parity_pages::ParityPages;
 pub use path::{DIRECT, LostParities, MD, PATHS, STRAID, Server, WritePath, path};
 use recorded::Recorded;
+pub use shape::Changed;
 use shape::Shape;
 
 /// How a parity array works.

@@ -1,13 +1,14 @@
 //! What a drive is given: the host's pages, or what an array makes of them on each of its members.
 //!
 //! A member of a mirror is given what the host writes, one of a stripe a part of it. In stripes with parities each change also changes every parity of its
-//! stripe, so that a parity is written as often as all data that it covers: of a RAID-5 of five drives a fifth of each drive has half of its writes. What
-//! a journal writes goes to a small ring, in order.
+//! stripe, so that a parity is written as often as all data that it covers: of a RAID-5 of five drives a fifth of each drive has half of its writes. A
+//! request of several pages changes a parity once for what it has of a stripe. What a journal writes goes to a small ring, in order.
 
 use wane_blockdev::SectorRange;
-use wane_raid::Portion;
+use wane_raid::{Changed, Portion};
 use wane_scenario::{ArrayRing, ArraySpec, Pattern, Precondition, Scenario, Workload};
 use wane_theory::utilization::Class;
+use wane_units::Sectors;
 
 use super::{Popularity, PredictError, hottest_first, normalized, popularity, zipf};
 
@@ -150,6 +151,14 @@ impl Laid {
     }
 }
 
+/// Pages of a request of a workload, and of which multiple they begin; one where they have no one size.
+fn request_of(workload: &Workload) -> (u64, u64) {
+    let Workload::Pattern(spec) = workload else { return (1, 1) };
+    let request = u64::from(spec.request_units);
+    let is_by_rank = matches!(spec.pattern, Pattern::Zipf { .. } | Pattern::ZipfTable { .. });
+    (request, if is_by_rank { 1 } else { request })
+}
+
 /// What an array's host writes, and how that comes to the members.
 struct Given<'a> {
     array: &'a ArraySpec,
@@ -159,9 +168,8 @@ struct Given<'a> {
     /// All of the array, and what preconditioning fills.
     whole: Laid,
     filled: Laid,
-    /// Parities or further copies that are written for a sector of the host. An array without a clock changes its stripes a page at a time, whatever the
-    /// requests.
-    parity: f64,
+    /// What requests of the workload change, those of one page, and those that fill it in order.
+    changed: [Changed; 3],
     ring: Option<ArrayRing>,
 }
 
@@ -175,11 +183,17 @@ impl<'a> Given<'a> {
             let laid = Laid::of(array, segment.from, segment.to);
             (segment, laid)
         };
+        let unit = Sectors(array.device.unit.0 / Sectors::SIZE.0);
+        let (request, step) = request_of(workload);
+        // An array is filled in order, in requests of as many pages as a batch has.
+        let in_order = crate::run::BATCH_PAGES as u64;
+        let changed = [(request, step), (1, 1), (in_order, in_order)]
+            .map(|(request, step)| array.changed_by(Sectors(request * unit.0), Sectors(step * unit.0)));
         Ok(Self {
             segments: segments(workload, &popularity).into_iter().map(laid).collect(),
             filled: Laid::of(array, 0.0, filled),
-            ring: array.ring(),
-            parity: array.parities() as f64,
+            ring: array.ring(changed[0].records),
+            changed,
             array,
             popularity,
             precondition,
@@ -201,18 +215,22 @@ impl<'a> Given<'a> {
             let (data, parity) = laid.on[place];
             add(data, laid.data, segment.writes, &segment.classes);
             if parity > 0.0 {
-                let covers = self.array.parities() as f64 * laid.data / laid.parity;
-                add(parity, laid.parity, segment.writes * self.parity, &sums(&segment.classes, covers));
+                let parities = self.array.parities() as f64;
+                let covers = parities * laid.data / laid.parity;
+                let writes = segment.writes * parities * self.changed[0].parity;
+                add(parity, laid.parity, writes, &sums(&segment.classes, covers));
             }
         }
         classes.retain(|class| class.pages > 0.0 && class.writes > 0.0);
         classes
     }
 
-    /// Drive writes of a member for one of the host over all of the array.
-    fn of_pass(&self, place: usize, of_host: f64, to_ring: f64) -> f64 {
+    /// Drive writes of a member for one of the host over all of the array, in requests that change this.
+    fn of_pass(&self, place: usize, of_host: f64, changed: Changed) -> f64 {
         let (data, parity) = self.whole.on[place];
-        let of_parity = if parity > 0.0 { self.parity * parity / self.whole.parity } else { 0.0 };
+        let parities = self.array.parities() as f64 * changed.parity;
+        let of_parity = if parity > 0.0 { parities * parity / self.whole.parity } else { 0.0 };
+        let to_ring = self.array.ring(changed.records).map_or(0.0, |ring| ring.written[place]);
         (data / self.whole.data + of_parity + to_ring) * of_host
     }
 
@@ -227,7 +245,7 @@ impl<'a> Given<'a> {
         let (sectors, share) =
             classes.iter().fold((0.0, 0.0), |sum, class| (sum.0 + class.pages, sum.1 + class.writes));
         let written = f64::min(sectors / own, 1.0);
-        let pass = self.of_pass(place, of_host, to_ring);
+        let [_, single, whole] = self.changed;
         Load {
             popularity: Popularity { written, classes: in_one(&classes), warnings: self.popularity.warnings.clone() },
             touched: Touched {
@@ -235,8 +253,8 @@ impl<'a> Given<'a> {
                 filled: (self.filled.sectors(place) + ring) / own,
                 reachable: (self.whole.sectors(place) + ring) / own,
                 before: (
-                    f64::from(self.precondition.sequential_drive_writes) * pass,
-                    self.precondition.random_drive_writes * pass,
+                    f64::from(self.precondition.sequential_drive_writes) * self.of_pass(place, of_host, whole),
+                    self.precondition.random_drive_writes * self.of_pass(place, of_host, single),
                 ),
             },
             drive_writes: share * of_host,

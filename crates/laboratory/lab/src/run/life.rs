@@ -12,7 +12,7 @@ use crate::observer::{Observer, Present};
 use crate::record::{Record, Recorded};
 
 /// Pages given to the drive at once: enough to prefetch across, and few enough to stay in the first-level cache.
-const BATCH_PAGES: usize = 4096;
+pub(crate) const BATCH_PAGES: usize = 4096;
 
 /// Requests between two reports of an observed run.
 const REQUESTS_PER_REPORT: u64 = 256;
@@ -56,6 +56,9 @@ pub(super) struct Life {
     pub(super) stage: Stage,
     pub(super) in_phase: InPhase,
     many: Batch,
+    /// The end of a request of the batch, and units of requests beyond the budgets that the run had.
+    rest: Batch,
+    ahead_units: u64,
     pub(super) reason: EndReason,
     pub(super) end: Option<Ended>,
     pub(super) notes: Vec<String>,
@@ -73,6 +76,8 @@ impl Life {
             stage: Stage::Precondition { done: 0 },
             in_phase: InPhase::default(),
             many: Batch::default(),
+            rest: Batch::default(),
+            ahead_units: 0,
             reason: EndReason::Requests,
             end: None,
             notes: Vec::new(),
@@ -94,6 +99,8 @@ impl Life {
             stage: self.stage.clone(),
             in_phase: self.in_phase.clone(),
             many: self.many.clone(),
+            rest: Batch::default(),
+            ahead_units: self.ahead_units,
             reason: self.reason,
             end: self.end,
             notes: self.notes.clone(),
@@ -128,6 +135,8 @@ impl Life {
         budget: &mut Budget,
         watch: &mut Watch<'_>,
     ) -> Result<Progress, SourceError> {
+        let behind = std::mem::take(&mut self.ahead_units);
+        spend(&mut self.ahead_units, budget, behind);
         loop {
             let halt = match self.stage {
                 Stage::Over => return Ok(Progress::Over),
@@ -223,7 +232,12 @@ impl Life {
             }
             pages.clear();
             let until = [fill, fill + sequential, total].into_iter().find(|until| done < *until).unwrap_or(total);
-            let count = (until - done).min(BATCH_PAGES as u64).min(budget.units);
+            let most = match host.joins() {
+                // Where an array is filled in order, ranges end at the same places however the run is stepped.
+                true => BATCH_PAGES as u64 - done % BATCH_PAGES as u64,
+                false => (BATCH_PAGES as u64).min(budget.units),
+            };
+            let count = (until - done).min(most);
             if done < fill {
                 pages.extend(done as u32..(done + count) as u32);
             } else if done < fill + sequential {
@@ -231,10 +245,11 @@ impl Life {
             } else {
                 pages.extend((0..count).map(|_| self.precondition.stream.below(logical) as u32));
             }
+            let in_order = done < fill + sequential;
             done += count;
-            budget.units -= count;
+            spend(&mut self.ahead_units, budget, count);
             self.stage = Stage::Precondition { done };
-            host.write_unmarked(&pages, watch.stop)?;
+            host.write_unmarked(&pages, in_order, watch.stop)?;
             if report(host, record, 0, watch, Some(done as f64 / total as f64), true) {
                 return Err(Ended::Interrupted.into());
             }
@@ -300,8 +315,7 @@ impl Life {
                 Some(observer) if is_by_one => self.serve_one(number, host, observer, units_end, budget, watch.stop)?,
                 _ => {
                     let requests_left = requests_max.map_or(u64::MAX, |max| max - self.in_phase.requests);
-                    let due = record.due().into_iter().chain(units_end).min();
-                    self.serve_many(number, host, due, requests_left, budget, watch.stop)?
+                    self.serve_many(number, host, (record.due(), units_end), requests_left, budget, watch.stop)?
                 }
             };
             match served {
@@ -339,32 +353,42 @@ impl Life {
         [by_units, by_requests, by_clock, by_source].into_iter().flatten().reduce(f64::max)
     }
 
-    /// Serves a batch of requests of one kind, at most until `due` host units are written. Returns false at the end of the source.
+    /// Serves a batch of requests of one kind, at most until as many host units are written as are due, or end the phase. A device that gets requests whole
+    /// gets the rest of the last one as well, unless the phase ends in its midst. Returns false at the end of the source.
     fn serve_many(
         &mut self,
         number: usize,
         host: &mut Host,
-        due: Option<u64>,
+        (due, units_end): (Option<u64>, Option<u64>),
         requests_left: u64,
         budget: &mut Budget,
         stop: &AtomicBool,
     ) -> Result<Result<bool, Halt>, SourceError> {
-        let left = due.map_or(u64::MAX, |due| due.saturating_sub(self.in_phase.written));
+        let left_to = |end: Option<u64>| end.map_or(u64::MAX, |end| end.saturating_sub(self.in_phase.written));
+        let (left, in_phase) = (left_to(due).min(left_to(units_end)), left_to(units_end));
         let pages_max = left.clamp(1, BATCH_PAGES as u64).min(budget.units) as usize;
         let mut batch = std::mem::take(&mut self.many);
         let source = &mut self.phases[number].source;
         if source.next(&mut batch, pages_max, requests_left.min(budget.requests))? == Drawn::End {
             return Ok(Ok(false));
         }
-        host.place(&mut batch.pages);
         debug_assert!(batch.pages.len() <= pages_max, "a source gives no more pages than it is asked for");
+        while host.joins() && batch.op != Op::Read && batch.is_open() {
+            let most = if batch.op == Op::Write { in_phase.saturating_sub(batch.pages.len() as u64) } else { u64::MAX };
+            let most = most.min(BATCH_PAGES as u64) as usize;
+            if most == 0 || source.next(&mut self.rest, most, 1)? == Drawn::End {
+                break;
+            }
+            batch.append(&self.rest);
+        }
+        host.place(&mut batch.pages);
         debug_assert!(batch.requests <= requests_left, "a source completes no more requests than it is asked for");
         self.in_phase.requests += batch.requests;
         budget.requests = budget.requests.saturating_sub(batch.requests);
-        // It was drawn to fit the budget.
+        // It was drawn to fit the budget, but for the end of a request.
         let served = self.serve(host, &mut batch, &mut 0, &mut { u64::MAX }, stop);
         if batch.op == Op::Write {
-            budget.units -= (batch.pages.len() as u64).min(budget.units);
+            spend(&mut self.ahead_units, budget, batch.pages.len() as u64);
         }
         self.many = batch;
         Ok(served.map(|()| true))
@@ -403,14 +427,19 @@ impl Life {
             present.has_come = true;
             *requests += batch.requests;
         }
-        let mut served = host.serve(batch, &mut present.written, &mut budget.units, stop);
+        let before = present.written;
+        let mut units = if host.joins() { u64::MAX } else { budget.units };
+        let mut served = host.serve(batch, &mut present.written, &mut units, stop);
+        let written = (present.written - before) as u64;
         if let Err(Halt::Spent) = served {
             *begun = Some(present);
+            spend(&mut self.ahead_units, budget, written);
             return Ok(Err(Halt::Spent));
         }
         budget.requests = budget.requests.saturating_sub(batch.requests);
         observer.served(host, batch);
         ahead.pop();
+        spend(&mut self.ahead_units, budget, written);
         if served.is_ok() {
             served = host.work(stop).map_err(Halt::from);
         }
@@ -428,10 +457,21 @@ impl Life {
         stop: &AtomicBool,
     ) -> Result<(), Halt> {
         if let Some((fate, spared)) = self.written_bytes.as_mut().filter(|_| batch.op == Op::Trim) {
+            let pages = batch.pages.len();
             *spared += host.pages_with_bytes(&mut batch.pages, *fate == WrittenBytes::Stay);
+            if batch.pages.len() < pages {
+                batch.ends.clear();
+            }
         }
         host.serve(batch, done, units, stop)
     }
+}
+
+/// Takes units from a budget. What a request has beyond it, the next budgets have less: looks are where they are however a run is stepped.
+fn spend(ahead: &mut u64, budget: &mut Budget, units: u64) {
+    let within = units.min(budget.units);
+    budget.units -= within;
+    *ahead += units - within;
 }
 
 /// Why a request that has come cannot be served.

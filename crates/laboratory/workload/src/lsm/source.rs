@@ -722,7 +722,7 @@ impl Source for LsmSource {
                 self.ready[0] = Queued::Io(io);
             } else {
                 self.given += 1;
-                batch.requests += 1;
+                batch.end_request();
                 self.last[io.who.index()] = self.given;
                 self.ready.pop_front();
             }

@@ -345,7 +345,7 @@ impl Source for StandinSource {
             if fits < pages {
                 self.rest = Some((start + fits, pages - fits));
             } else {
-                batch.requests += 1;
+                batch.end_request();
             }
         }
         Ok(Drawn::More)

@@ -576,7 +576,7 @@ impl Source for TraceSource {
             if until < end {
                 self.rest = Some(Met { first: until, around, ..met });
             } else {
-                batch.requests += 1;
+                batch.end_request();
             }
         }
         let nothing = batch.pages.is_empty() && batch.requests == 0 && self.rest.is_none();

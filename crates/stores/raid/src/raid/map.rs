@@ -189,32 +189,7 @@ impl Map {
 
     /// A range in parts that are rectangles of rows and chunks. The host's order is that of stripes alone.
     pub(super) fn blocks(&self, range: SectorRange) -> Vec<Block> {
-        let mut blocks = Vec::new();
-        let end = range.start.0 + range.count.0;
-        let mut at = range.start.0;
-        while at < end {
-            let stripe = at / self.stripe_sectors();
-            let begin = stripe * self.stripe_sectors();
-            let to = end.min(begin + self.stripe_sectors());
-            let (first, last) = (at - begin, to - 1 - begin);
-            let (first_chunk, last_chunk) = ((first / self.chunk) as usize, (last / self.chunk) as usize);
-            let (from, until) = (first % self.chunk, last % self.chunk + 1);
-            if first_chunk == last_chunk {
-                blocks.push(Block { stripe, rows: from..until, chunks: first_chunk..first_chunk + 1 });
-            } else {
-                // Rows from `from` on lie in the first chunk, those before `until` in the last, all in those between.
-                let cuts = [0, from.min(until), from.max(until), self.chunk];
-                for rows in cuts.windows(2).map(|cut| cut[0]..cut[1]).filter(|rows| !rows.is_empty()) {
-                    let start = if rows.start >= from { first_chunk } else { first_chunk + 1 };
-                    let end = if rows.end <= until { last_chunk + 1 } else { last_chunk };
-                    if start < end {
-                        blocks.push(Block { stripe, rows, chunks: start..end });
-                    }
-                }
-            }
-            at = to;
-        }
-        blocks
+        blocks(range, self.chunk, self.data)
     }
 
     /// A block that is a whole stripe, for work of the array's own.
@@ -226,6 +201,37 @@ impl Map {
     pub(super) fn hosts<'a>(&'a self, block: &'a Block) -> impl Iterator<Item = (usize, SectorRange)> + 'a {
         block.chunks.clone().map(|chunk| (chunk, self.host(block.stripe, chunk, &block.rows)))
     }
+}
+
+/// The parts of a range in stripes of `data` chunks of `chunk` sectors.
+pub(super) fn blocks(range: SectorRange, chunk: u64, data: u64) -> Vec<Block> {
+    let in_stripe = chunk * data;
+    let mut blocks = Vec::new();
+    let end = range.start.0 + range.count.0;
+    let mut at = range.start.0;
+    while at < end {
+        let stripe = at / in_stripe;
+        let begin = stripe * in_stripe;
+        let to = end.min(begin + in_stripe);
+        let (first, last) = (at - begin, to - 1 - begin);
+        let (first_chunk, last_chunk) = ((first / chunk) as usize, (last / chunk) as usize);
+        let (from, until) = (first % chunk, last % chunk + 1);
+        if first_chunk == last_chunk {
+            blocks.push(Block { stripe, rows: from..until, chunks: first_chunk..first_chunk + 1 });
+        } else {
+            // Rows from `from` on lie in the first chunk, those before `until` in the last, all in those between.
+            let cuts = [0, from.min(until), from.max(until), chunk];
+            for rows in cuts.windows(2).map(|cut| cut[0]..cut[1]).filter(|rows| !rows.is_empty()) {
+                let start = if rows.start >= from { first_chunk } else { first_chunk + 1 };
+                let end = if rows.end <= until { last_chunk + 1 } else { last_chunk };
+                if start < end {
+                    blocks.push(Block { stripe, rows, chunks: start..end });
+                }
+            }
+        }
+        at = to;
+    }
+    blocks
 }
 
 /// The columns of the first parity as md's left-symmetric layout has them: the last, and each stripe one before.

@@ -6,7 +6,7 @@ use wane_blockdev::{BlockDevice as _, Extent, ExtentState, SectorRange, all_exte
 use wane_units::{Lba, Sectors};
 
 use super::commits::Journal;
-use super::map::{self, Map};
+use super::map::{self, Map, blocks};
 use super::meta::Areas;
 use super::{Raid, RaidConfig};
 use crate::bits::Bits;
@@ -15,7 +15,42 @@ use crate::extents::{ExtentTable, Group};
 use crate::layout::{LayoutError, Portion, Stretch};
 use crate::placement::Site;
 
+/// What requests of one size change besides their data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Changed {
+    /// Sectors of each parity for a sector of the host. What a request changes in several chunks of a stripe changes a parity once.
+    pub parity: f64,
+    /// Bytes of the journal's records for a byte of the host, where these stripes hold something.
+    pub records: f64,
+}
+
 impl RaidConfig {
+    /// What requests of `request` sectors change that begin at multiples of `step` sectors.
+    ///
+    /// # Panics
+    /// One of these is zero.
+    pub fn changed_by(&self, request: Sectors, step: Sectors) -> Changed {
+        let (chunk, parities) = (self.chunk.0, self.code.tolerates());
+        let data = (self.width - parities) as u64;
+        let (mut host, mut parity, mut records) = (0u64, 0u64, 0usize);
+        let mut start = 0;
+        loop {
+            for block in blocks(SectorRange::new(Lba(start), request), chunk, data) {
+                let rows = block.rows.end - block.rows.start;
+                let parts = block.chunks.len() + parities;
+                host += rows * block.chunks.len() as u64;
+                parity += rows;
+                records += self.journal.batch_record_bytes(rows as usize * 512, parts);
+            }
+            start = (start + step.0) % (chunk * data);
+            if start == 0 {
+                break;
+            }
+        }
+        let each = 1.0 / host as f64;
+        Changed { parity: parity as f64 * each, records: records as f64 * each / 512.0 }
+    }
+
     /// Checks that the code has what the journal records.
     pub(super) fn check_journal(&self) -> Result<(), LayoutError> {
         if self.journal == Journal::Ppl && self.code.name() != XOR.name() {
