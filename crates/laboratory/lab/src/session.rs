@@ -16,9 +16,10 @@ pub use crate::forward::ForwardError;
 use crate::progress::Stopwatch;
 use crate::run::{Budget, Finished, Run, Step, Watch};
 use crate::{disturb, os};
+use wane_ftl::Pooling;
 use wane_results::{
-    BlocksErased, Calendar, Capacity, Counters, End, EndReason, Fingerprints, Flash, Folder, Gc, Host, Inputs,
-    LatencyOf, Life, MadeBy, Member, PagesProgrammed, ResultError, RunResult, Scaled, Summary,
+    BlocksErased, Calendar, Capacity, Counters, End, EndCause, EndReason, Fingerprints, Flash, Folder, Gc, Host,
+    Inputs, LatencyOf, Life, MadeBy, Member, PagesProgrammed, ResultError, RunResult, Scaled, Summary,
     SummaryWriteAmplification, Wear, Window, write_amplification,
 };
 use wane_scenario::{Pattern, Scenario, Workload};
@@ -415,7 +416,8 @@ fn changed_in_part(scenario: &Scenario) -> Option<String> {
         }
         _ => None,
     };
-    let (parity, least) = scenario.phases.iter().find_map(in_part).filter(|_| ages && scenario.file_system.is_none())?;
+    let (parity, least) =
+        scenario.phases.iter().find_map(in_part).filter(|_| ages && scenario.file_system.is_none())?;
     Some(format!(
         "requests that follow each other change their stripes one after the other: each byte of the host writes {parity:.2} of a parity, and requests of whole \
          stripes (workload.request-size) would write {least:.2}"
@@ -451,6 +453,7 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     warnings.extend(forgotten(scenario));
     warnings.extend(unseen(scenario, finished));
     warnings.extend(gathered(scenario, finished));
+    warnings.extend(filled_die(scenario, finished));
     if finished.policy_refusals > 0 {
         warnings.push(format!(
             "{} answers of policies named blocks that could not be used; greedy's choice or none took their place",
@@ -461,6 +464,16 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     let mut told = std::collections::BTreeSet::new();
     warnings.retain(|warning| told.insert(warning.clone()));
     warnings
+}
+
+/// A warning if a drive died whose blocks were all good.
+fn filled_die(scenario: &Scenario, finished: &Finished) -> Option<String> {
+    let is_full = finished.cause == Some(EndCause::NoFreeBlock) && finished.wear.retired() == 0;
+    (is_full && scenario.ftl.domain == Pooling::Die && scenario.array.is_none()).then(|| {
+        "it ended although all of its blocks were good: pages take dies in turn (ftl.domain = \"die\") and came in their rhythm, so that some dies filled up \
+         with data that stay; with ftl.domain = \"drive\" the blocks of all dies are one pool"
+            .to_owned()
+    })
 }
 
 /// A warning if writes smaller than a page took no time.

@@ -285,6 +285,27 @@ fn requests_of_whole_stripes_write_each_parity_once() {
     }
 }
 
+/// Data and parities in order come in the rhythm of the dies: one that fills up with what stays ends its drive, and the drive says so.
+#[test]
+fn a_drive_that_ends_with_good_blocks_says_why() {
+    let of = |domain: &str| {
+        let text = format!(
+            "[drive]\nchannels = 1\ndies-per-channel = 4\nplanes-per-die = 1\nblocks-per-plane = 64\npages-per-block = 16\n\
+             page-size = '4 KiB'\nlogical-capacity = '12 MiB'\nendurance = 3000\n\
+             [ftl]\ndomain = '{domain}'\nfrontiers = 'separate'\ngc-reserve = 4\n\
+             [array]\nlayout = 'raid'\nchunk = '4 KiB'\njournal = 'none'\n[[array.member]]\ncount = 3\n\
+             [workload]\npattern = 'sequential'\n[until]\ndrive-writes = 6\n"
+        );
+        lived(&Scenario::resolve(&Sources { file: Some(("rhythm.toml", &text)), ..Sources::default() }).unwrap())
+    };
+    let is_told =
+        |drive: &RunResult| drive.summary.warnings.iter().any(|told| told.contains("all of its blocks were good"));
+    let (die, drive) = (of("die"), of("drive"));
+    let ended = |lived: &Lived| lived.array.drives.iter().map(|drive| drive.ended_at.is_some()).collect::<Vec<_>>();
+    assert_eq!(die.drives.iter().map(is_told).collect::<Vec<_>>(), ended(&die));
+    assert!(ended(&die).contains(&true) && !ended(&drive).contains(&true), "{:?}", die.array.drives);
+}
+
 /// Members have policies from outside as one drive has them.
 #[test]
 fn a_policy_from_outside_serves_each_member() {

@@ -6,8 +6,8 @@ use toml::{Table, Value};
 use wane_blockdev::{Integrity, Living, SectorRange};
 use wane_raid::code::Code;
 use wane_raid::{
-    Changed, Copies, Following, Journal, Layout, LayoutError, Linear, Placement, Portion, Raid, RaidConfig, ReadPolicy, Run,
-    Stretch, Stripe, WritePath,
+    Changed, Copies, Following, Journal, Layout, LayoutError, Linear, Placement, Portion, Raid, RaidConfig, ReadPolicy,
+    Run, Stretch, Stripe, WritePath,
 };
 use wane_sim::Streams;
 use wane_units::{Bytes, Lba, Nanos, Rate, Ratio, Sectors};

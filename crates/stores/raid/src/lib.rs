@@ -51,8 +51,8 @@ pub use placement::{
     EQUAL, Fast, FrontierPoint, MANUAL, PLACEMENTS, Placement, PlacementError, Site, UNEQUAL, frontier, placement,
 };
 pub use raid::{
-    AssembleError, Changed, DIRECT, Following, Journal, LostParities, MD, PATHS, Raid, RaidConfig, RaidPolicy, RaidRepairs,
-    Retargeted, STRAID, Scrub, Server, WritePath, path,
+    AssembleError, Changed, DIRECT, Following, Journal, LostParities, MD, PATHS, Raid, RaidConfig, RaidPolicy,
+    RaidRepairs, Retargeted, STRAID, Scrub, Server, WritePath, path,
 };
 pub use redundant::{Condition, Redundant, Safety, as_redundant, redundant_of};
 pub use spread::Spread;

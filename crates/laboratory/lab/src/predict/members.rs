@@ -147,10 +147,7 @@ fn departures(scenario: &Scenario, array: &ArraySpec) -> Vec<String> {
             "the journal's records come in runs, which leave blocks of few pages to themselves and make the drive amplify less: by up to 15 % with blocks of \
              32 pages, and 5 % with 512",
         ),
-        (
-            has_ring && !is_timed,
-            "checkpoints of a small ring are left out, up to a tenth of what drives are given",
-        ),
+        (has_ring && !is_timed, "checkpoints of a small ring are left out, up to a tenth of what drives are given"),
         (
             has_ring && is_timed,
             "heads of the journal's records are left out: a change that waits alone has one of its own, and writes up to a third more",
