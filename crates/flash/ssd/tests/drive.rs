@@ -6,8 +6,8 @@
 use wane_archive::{Reader, Writer};
 use wane_blockdev::{
     Batch, BlockDevice, Completion, Delay, Delays, Extent, ExtentState, Fault, Keep as Kept, Living, Notice,
-    NoticeKind, Passing, Record, Request, RequestId, SectorRange, Stats, Status, Stop, StreamHint, Unsupported, Wanted,
-    Work, all_extents, carry_out, drain, rest_of,
+    NoticeKind, Passing, Record, Request, RequestId, SectorRange, Stats, Status, Stop, StreamHint, Tally, Unsupported,
+    Wanted, Work, all_extents, carry_out, drain, rest_of,
 };
 use wane_ftl::policies::capacity::{Keep, Shrink, ShrinkMethod, Variant, VariantParams};
 use wane_ftl::policies::recovery::{FullScan, FullScanParams};
@@ -977,4 +977,54 @@ fn projected_wear_survives_a_power_cut() {
     assert!(drive.superblock_erase_counts().iter().zip(&erases).all(|(after, before)| after >= before));
     drive.age(&(0..drive.exported()).map(Lpn).collect::<Vec<Lpn>>()).unwrap();
     drive.check().unwrap();
+}
+
+/// Whole units by their numbers are the same batch as their sectors: what it answers, and what the drive is afterwards, also with a limit, for what it does
+/// not export, and without power.
+#[test]
+fn a_batch_of_units_is_the_batch_of_their_sectors() {
+    let make = || Drive::new(DriveConfig { keeps_bytes: true, ..recovering(config()) }).expect("a drive");
+    let (mut by_units, mut by_sectors) = (make(), make());
+    let unit = Sectors(u64::from(by_units.unit_bytes()) / 512);
+    let exported = by_units.capacity().0 / unit.0;
+    let mut stream = Streams::new(8).stream("batches");
+    for round in 0..600 {
+        let bound = if round % 50 == 49 { exported + 8 } else { exported };
+        let units: Vec<Lpn> = (0..stream.below(40)).map(|_| Lpn(stream.below(bound) as u32)).collect();
+        let work = match stream.below(8) {
+            0 => Work::Read,
+            1 => Work::ReadToModify,
+            2 => Work::Trim,
+            3 => Work::Write,
+            4 => Work::Flush,
+            _ => Work::Rewrite,
+        };
+        if round == 300 {
+            let limit = Sectors(by_units.capacity().0 * 3 / 4 / unit.0 * unit.0);
+            for drive in [&mut by_units, &mut by_sectors] {
+                let all: Vec<Lpn> = Lpn::all(0..exported as u32).collect();
+                drive.trim_batch(&all).expect("all of it");
+                assert_eq!(drive.set_mapped_limit(SimTime::ZERO, limit), Status::Done);
+            }
+        }
+        if round == 598 {
+            [&mut by_units, &mut by_sectors].map(|drive| drive.power_off(SimTime::ZERO, &mut || Fate::Done));
+        }
+        let units = if work == Work::Flush { Vec::new() } else { units };
+        let tally = Tally { units_in_part: stream.below(2), bytes_around: 512, ..Tally::default() };
+        let extents: Vec<SectorRange> =
+            units.iter().map(|number| SectorRange::new(Lba(u64::from(number.0) * unit.0), unit)).collect();
+        let mut one = by_units.batch_of_units(SimTime::ZERO, work, &units, tally);
+        let mut two = by_sectors.batch(SimTime::ZERO, &Batch::new(work, &extents).with(tally));
+        for (drive, took) in [(&mut by_units, &mut one), (&mut by_sectors, &mut two)] {
+            while matches!(took.stop, Stop::Paused | Stop::Wants(_)) {
+                took.stop = drive.go_on(SimTime::ZERO, took.stop);
+            }
+        }
+        assert_eq!((one.done, one.stop, one.unread), (two.done, two.stop, two.unread), "round {round}: {work:?}");
+        let mapped = |drive: &Drive| Lpn::all(0..exported as u32).map(|unit| drive.lookup(unit)).collect::<Vec<_>>();
+        assert_eq!(mapped(&by_units), mapped(&by_sectors), "round {round}");
+        assert_eq!(Living::counters(&by_units), Living::counters(&by_sectors), "round {round}");
+    }
+    assert!(by_units.counters().gc_victims > 100, "it collects: {:?}", by_units.counters());
 }

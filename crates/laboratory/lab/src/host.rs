@@ -662,9 +662,20 @@ impl Recorded for Host {
 /// What a host hands batches to.
 trait Asks {
     fn take(&mut self, batch: &Asked<'_>) -> Took;
+
+    /// The drive alone, which takes pages as units of its own.
+    fn bare(&mut self) -> Option<&mut Drive>;
 }
 
 impl Asks for Below {
+    #[inline]
+    fn bare(&mut self) -> Option<&mut Drive> {
+        match self {
+            Self::Bare(drive) => Some(drive),
+            Self::Stack(_) => None,
+        }
+    }
+
     #[inline]
     fn take(&mut self, batch: &Asked<'_>) -> Took {
         self.batch(batch)
@@ -672,6 +683,11 @@ impl Asks for Below {
 }
 
 impl Asks for Drive {
+    #[inline]
+    fn bare(&mut self) -> Option<&mut Drive> {
+        Some(self)
+    }
+
     #[inline]
     fn take(&mut self, batch: &Asked<'_>) -> Took {
         let now = Living::now(self);
@@ -705,9 +721,14 @@ fn asked(
     pages: &[u32],
     tally: Tally,
 ) -> Took {
-    extents.clear();
-    extents.extend(pages.iter().map(|page| SectorRange::new(Lba(u64::from(*page) * unit.0), unit)));
-    let took = device.take(&Asked::new(work, extents).with(tally));
+    let took = if let Some(drive) = device.bare() {
+        let now = Living::now(drive);
+        drive.batch_of_units(now, work, Lpn::slice(pages), tally)
+    } else {
+        extents.clear();
+        extents.extend(pages.iter().map(|page| SectorRange::new(Lba(u64::from(*page) * unit.0), unit)));
+        device.take(&Asked::new(work, extents).with(tally))
+    };
     assert!(took.stop != Stop::OutOfRange, "the workload asks for what the drive exports");
     took
 }

@@ -95,6 +95,23 @@ impl Drive {
         }
     }
 
+    /// As [`Living::batch`], of whole units by their numbers: a host that counts in them makes no sectors of them.
+    pub fn batch_of_units(&mut self, at: SimTime, work: Work, units: &[Lpn], tally: Tally) -> Took {
+        self.come_to(at);
+        let (unit, capacity) = (self.front.unit.0, self.front.capacity);
+        let is_there = units.iter().max().is_none_or(|last| (u64::from(last.0) + 1) * unit <= capacity.0);
+        let is_limited = self.front.limit.is_some() && matches!(work, Work::Write | Work::Rewrite);
+        if !is_there || is_limited || self.is_off() || work == Work::Flush {
+            let range = |unit_number: &Lpn| SectorRange::new(Lba(u64::from(unit_number.0) * unit), Sectors(unit));
+            let extents: Vec<SectorRange> = units.iter().map(range).collect();
+            return self.batch(at, &Batch::new(work, &extents).with(tally));
+        }
+        self.tally(work, tally);
+        let mut took = Took::new(Sectors::ZERO, Stop::Done);
+        self.work_on_all(&Batch::new(work, &[]), units, &mut took);
+        took
+    }
+
     /// Works on the commonest batch, one whole unit, without the list that others need. `None` if it is another batch.
     #[inline]
     fn work_on_one(&mut self, batch: &Batch<'_>) -> Option<Took> {
