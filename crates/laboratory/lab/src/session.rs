@@ -470,8 +470,8 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
 fn filled_die(scenario: &Scenario, finished: &Finished) -> Option<String> {
     let is_full = finished.cause == Some(EndCause::NoFreeBlock) && finished.wear.retired() == 0;
     (is_full && scenario.ftl.domain == Pooling::Die && scenario.array.is_none()).then(|| {
-        "it ended although all of its blocks were good: pages take dies in turn (ftl.domain = \"die\") and came in their rhythm, so that some dies filled up \
-         with data that stay; with ftl.domain = \"drive\" the blocks of all dies are one pool"
+        "it ended although all of its blocks were good: pages take dies in turn (ftl.domain = \"die\"), and some dies filled up with data that stay, as they do \
+         where writes come in the rhythm of the dies; with ftl.domain = \"drive\" the blocks of all dies are one pool"
             .to_owned()
     })
 }

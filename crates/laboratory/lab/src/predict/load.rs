@@ -226,7 +226,7 @@ impl<'a> Given<'a> {
     }
 
     /// Drive writes of a member for one of the host over all of the array, in requests that change this.
-    fn of_pass(&self, place: usize, of_host: f64, changed: Changed) -> f64 {
+    fn count_pass(&self, place: usize, of_host: f64, changed: Changed) -> f64 {
         let (data, parity) = self.whole.on[place];
         let parities = self.array.parities() as f64 * changed.parity;
         let of_parity = if parity > 0.0 { parities * parity / self.whole.parity } else { 0.0 };
@@ -253,8 +253,8 @@ impl<'a> Given<'a> {
                 filled: (self.filled.sectors(place) + ring) / own,
                 reachable: (self.whole.sectors(place) + ring) / own,
                 before: (
-                    f64::from(self.precondition.sequential_drive_writes) * self.of_pass(place, of_host, whole),
-                    self.precondition.random_drive_writes * self.of_pass(place, of_host, single),
+                    f64::from(self.precondition.sequential_drive_writes) * self.count_pass(place, of_host, whole),
+                    self.precondition.random_drive_writes * self.count_pass(place, of_host, single),
                 ),
             },
             drive_writes: share * of_host,
